@@ -41,7 +41,7 @@ def ticks(count=2000):
     gait, observer, forward = TripodGait().bind(robot), Observer(robot, ObserverSettings(patience=0.0)), None
     forward = Feedforward(robot)
     gait.walk()
-    morphologies = [Morphology.whole(robot).parameters(), Morphology.whole(robot).without("RM", "LM").parameters()]
+    morphologies = [Morphology.whole(robot), Morphology.whole(robot).without("RM", "LM")]
     observer.measure_joints(0.0, gait.position)
     observer.advance(0.0)
     for k in range(count):

@@ -15,7 +15,7 @@ open-loop; yaw comes from the model and the gyroscope.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -236,12 +236,8 @@ class Observer:
         if self.started:
             self.odometry.strides.add_acceleration(time, acceleration, rate, self.following and self._learns)
 
-    def set_morphology(self, named_values: Mapping[str, bool | float]) -> None:
-        """Adopt the whole set of named values, including the angle of each locked joint (`locked_at`).
-
-        Raises MorphologyError; then nothing changes.
-        """
-        morphology = Morphology.from_parameters(self.robot, named_values)
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Adopt the declared damage."""
         latest = self._latest(self.q)
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0

@@ -77,7 +77,7 @@ class _Replay:
         if self.detection is not None:
             self.programs += (self.detection,)
         for program in self.programs:
-            program.set_morphology(morphology.parameters())
+            program.set_morphology(morphology)
         n = robot.joint_count
         self.command = np.full(n, np.nan)
         self.declared: list[tuple[float, str]] = []

@@ -10,52 +10,38 @@ import time
 
 import numpy as np
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
-from hexapod_dynamics.nodes.messages import age_of, read_imu
-from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
-from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import (
-    COMMANDS,
-    LATCHED,
-    Diagnostics,
-    declare_all,
-    load_robot,
-    status_of,
-    text_of,
-)
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, status_of, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Bool, String
+from std_msgs.msg import String
 
 TRUE, FALSE = text_of(True), text_of(False)
 
 
-class DamageDetectorNode(GuardedNode):
+class DamageDetectorNode(RobotNode):
     """Subscribes to commands and measurements; publishes `damage_hypotheses`, `press_foot`, `try_joint`; calls
     `set_morphology`.
     """
 
     def __init__(self) -> None:
-        super().__init__("damage_detector")
-        robot = load_robot(self)
-        values = declare_all(self, PARAMETERS)
+        super().__init__("damage_detector", PARAMETERS)
+        robot, values = self.robot, self.values
         settings = DetectorSettings(**{parameter.name: values[parameter.name] for parameter in SETTINGS})
         try:
-            self.detection = DamageDetection(robot, values["detect"], settings)
+            self.detection = DamageDetection(robot, values["detect"], settings, faults=self.faults)
         except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
             raise ParameterError(str(error)) from None
-        faults, self._names = self.detection.faults, list(robot.joint_names)
-        self._imu, self._joints = ImuInput(robot.imu.rotation, faults), JointInput(robot, faults)
+        self._names = list(robot.joint_names)
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
-        self.loop = TickLoop(self, 1.0 / values["rate"], self._update)
+        self.loop: TickLoop = TickLoop(self, 1.0 / values["rate"], self._update)
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
@@ -63,49 +49,37 @@ class DamageDetectorNode(GuardedNode):
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.detection.set_following(m.data), LATCHED)
+        self.subscribe_morphology(self._on_morphology)
+        self.subscribe_following(self.detection.set_following)
         self.create_subscription(DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._probes = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)
         self._declarations = DeclarationClient(self)
-        self._hardware_id = robot.name
-        diagnose = lambda: self.detection.state(time.monotonic())  # noqa: E731
-        self._diagnostics = Diagnostics(self, robot.name, diagnose, every=self.loop.every)
+        Diagnostics(self, robot.name, lambda: self.detection.state(time.monotonic()))
         self.loop.every(0.5, self._publish)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
-    def _monotonic_time(self, stamp: Time) -> float:
-        """Monotonic time [s] of a message's stamp; of the arrival if it is more than 2 s old, or in the future, because
-        it comes from another clock. Younger stamps are used as they are: late readings are not used for decisions.
-        """
-        age = age_of(stamp)
-        return time.monotonic() - (age if 0.0 <= age <= 2.0 else 0.0)
-
     def _on_torques(self, message: JointState) -> None:
-        torques = self._joints.row("feedforward_torques", message.name, message.effort.tolist())
+        torques = self.joints.row("feedforward_torques", message.name, message.effort.tolist())
         if torques is not None:
             self.detection.set_torques(torques)
 
     def _on_command(self, message: JointState) -> None:
-        positions = self._joints.row("joint_commands", message.name, message.position.tolist())
+        positions = self.joints.row("joint_commands", message.name, message.position.tolist())
         if positions is not None:
-            self.detection.command(self._monotonic_time(message.header.stamp), positions)
+            self.detection.command(_monotonic_time(age_of(message.header.stamp)), positions)
 
     def _on_measurements(self, message: JointState) -> None:
-        at, positions, ages = (
-            self._monotonic_time(message.header.stamp),
-            message.position.tolist(),
-            message.effort.tolist(),
-        )
-        readings = self._joints.read("servos/measurements", message.name, positions, ages, measured=True)
+        at, ages = _monotonic_time(age_of(message.header.stamp)), message.effort.tolist()
+        readings = self.joints.read("servos/measurements", message.name, message.position.tolist(), ages, measured=True)
         for joint, angle, age in readings or ():
             self.detection.joint(at - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:
-        self.detection.imu(self._monotonic_time(message.header.stamp), read_imu(self._imu, message, time.monotonic()))
+        age = age_of(message.header.stamp)
+        self.detection.imu(_monotonic_time(age), self.read_imu(message, time.monotonic(), age))
 
     def _on_gait_state(self, message: DiagnosticStatus) -> None:
         texts = {pair.key: pair.value for pair in message.values}
@@ -114,21 +88,16 @@ class DamageDetectorNode(GuardedNode):
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
+            if status.name != self._servos:
+                continue
             values = {pair.key: pair.value for pair in status.values}
-            if status.name == self._servos and "silent" in values:
-                masks = (self._mask(values.get(key, "")) for key in ("silent", "torque off", "back"))
-                self.detection.bus(self._monotonic_time(message.header.stamp), *masks)
+            if "silent" in values:
+                masks = (np.isin(self._names, values.get(key, "").split()) for key in ("silent", "torque off", "back"))
+                self.detection.bus(_monotonic_time(age_of(message.header.stamp)), *masks)
 
-    def _mask(self, names: str) -> np.ndarray:
-        return np.isin(self._names, names.split())
-
-    def _on_morphology(self, message: ParameterEvent) -> None:
-        try:
-            values = values_of(message.new_parameters)
-            self.detection.set_morphology(values)
-            self._declarations.follow(values)
-        except HexapodError as error:
-            self.detection.faults.add("morphology", f"morphology: {error}")
+    def _on_morphology(self, morphology: Morphology) -> None:
+        self.detection.set_morphology(morphology)
+        self._declarations.follow(morphology.parameters())
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -164,5 +133,13 @@ class DamageDetectorNode(GuardedNode):
                 "evidence": finding.evidence,
                 "since": f"{finding.since + offset:.3f}",
             }
-            message.status.append(status_of(finding.name, self._hardware_id, level, words, texts))
+            message.status.append(status_of(finding.name, self.robot.name, level, words, texts))
         self._publisher.publish(message)
+
+
+def _monotonic_time(age: float) -> float:
+    """Return the monotonic time [s] of a message of this age [s]; of the arrival if it is more than 2 s old, or in the
+    future, because it comes from another clock. Younger stamps are used as they are: late readings are not used for
+    decisions.
+    """
+    return time.monotonic() - (age if 0.0 <= age <= 2.0 else 0.0)

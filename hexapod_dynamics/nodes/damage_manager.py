@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.declarations import Declarations
-from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
@@ -28,21 +27,19 @@ SERVICE = QoSProfile(depth=2000)
 REMEDY = "declare the damage again with set_morphology"
 
 
-class DamageManager(GuardedNode):
+class DamageManager(RobotNode):
     """Holds one Morphology in three forms that always agree: its parameters, the latched topic, the diagnostics."""
 
     def __init__(self) -> None:
         super().__init__("damage_manager")
-        robot = self.robot = load_robot(self)
         self.session_state: SessionState = SessionState(self)
-        self._declarations, self._faults = Declarations(robot), Faults()
-        self._joints = JointInput(robot, self._faults)
+        self._declarations = Declarations(self.robot)
         self._unknown = ""  # reason why the damage declared before a restart is not known
         self._following = False  # whether `_follow` is setting parameters
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is read at that moment, and in each tick
         # so that its age is known. The message does not wake this node.
-        self.loop = TickLoop(self, 0.2)
+        self.loop: TickLoop = TickLoop(self, 0.2)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
         self._declare()
         self._restore()
@@ -53,7 +50,7 @@ class DamageManager(GuardedNode):
         self._service = self.create_service(
             SetParametersAtomically, "set_morphology", self._serve, qos_profile=SERVICE, callback_group=group
         )
-        self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose)
         self._publish()
 
     @property
@@ -62,7 +59,7 @@ class DamageManager(GuardedNode):
 
     def _on_joints(self, message: JointState) -> None:
         positions = message.position.tolist()
-        readings = self._joints.read("joint_states", message.name, positions, others=True, measured=True)
+        readings = self.joints.read("joint_states", message.name, positions, others=True, measured=True)
         if readings is not None:
             angles = {self.robot.joint_names[joint]: angle for joint, angle, _ in readings}
             self._declarations.measure(time.monotonic(), angles)
@@ -159,7 +156,7 @@ class DamageManager(GuardedNode):
         now, failure = time.monotonic(), self.session_state.failure
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {failure}"] if failure else []
-        words += [*self.session_state.assess(now)[1], *self._faults.recent(now)]
+        words += [*self.session_state.assess(now)[1], *self.faults.recent(now)]
         if self._morphology.is_intact:
             return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}

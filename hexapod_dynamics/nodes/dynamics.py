@@ -12,44 +12,32 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
-from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.messages import NOT_GIVEN, age_of, pose_values, read_imu, stamp_to_monotonic
-from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
-from hexapod_dynamics.nodes.support_markers import SupportMarkers
-from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
+from hexapod_dynamics.nodes.messages import pose_values
+from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages, SupportMarkers
+from hexapod_dynamics.nodes.robot_node import NOT_GIVEN, RobotNode, age_of
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
-from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
+from hexapod_dynamics.parameters.commands import read_guard
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, declare, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Bool
-
-OF_PREDICTION = PredictionSettings.__dataclass_fields__.keys()
 
 
-class DynamicsNode(GuardedNode):
+class DynamicsNode(RobotNode):
     """Feeds a Prediction with `joint_commands`, `joint_states`, `imu/data` and `morphology`, and publishes it."""
 
     def __init__(self) -> None:
-        super().__init__("dynamics")
-        robot = self.robot = load_robot(self)
-        values = declare_all(self, PARAMETERS)
-        given = {name: value for name, value in values.items() if name in OF_PREDICTION}
-        period, guard = declare(self, COMMAND_PERIOD), GuardSettings(**declare_all(self, GUARD, robot))
-        self.prediction = Prediction(robot, PredictionSettings(**given, command_period=period, guard=guard))
-        self._faults = self.prediction.faults
-        self._imu, self._joints = ImuInput(robot.imu.rotation, self._faults), JointInput(robot, self._faults)
+        super().__init__("dynamics", PARAMETERS)
+        robot, values = self.robot, self.values
+        given = {name: values[name] for name in PredictionSettings.__dataclass_fields__.keys() & values.keys()}
+        self.prediction = Prediction(robot, PredictionSettings(**given, guard=read_guard(values)), self.faults)
         self._timed = -math.inf  # time of the last servos/measurements
         self._command_age = 0.0  # [s] of the newest command that this tick accepted; 0: none
-        rate, self._path_every = values["rate"], values["path_every"]
+        rate, period = values["rate"], values["command_period"]
         self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
-        self._rate, self._automatic = AutomaticRate(rate), values["automatic_rate"]
+        self._rate = AutomaticRate(rate)
         self._support_every = math.ceil(rate / 25.0)  # at most 25 a second
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.prediction.observer)
@@ -62,15 +50,15 @@ class DynamicsNode(GuardedNode):
         self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
         # In every tick where the command period is long: the queues hold all samples of an IMU at 250 Hz even if two
         # ticks are late.
-        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=period if period <= 0.02 else 0.0)
+        self.loop: TickLoop = TickLoop(self, 1.0 / rate, self._tick, poll_period=period if period <= 0.02 else 0.0)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 10, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.prediction.set_following(m.data), LATCHED)
-        self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
+        self.subscribe_morphology(self._on_morphology)
+        self.subscribe_following(self.prediction.set_following)
+        self._diagnostics = Diagnostics(self, robot.name, self._diagnose)
         if self.prediction.payload is not None:
             report = PayloadReport(self, self.prediction.payload)
             self.loop.every(0.05, report.update)  # so that the computation is not in every tick
@@ -79,19 +67,18 @@ class DynamicsNode(GuardedNode):
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def _on_command(self, message: JointState) -> None:
-        topic, joints = "joint_commands", self._joints
-        at = stamp_to_monotonic(topic, message.header.stamp, self._faults)
-        if at is None:
+        topic, now, age = "joint_commands", time.monotonic(), age_of(message.header.stamp)
+        if self.refuses_age(topic, age):
             return
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
-        refusal = joints.command_refusal(names, positions, velocities)  # by the same rule as in `servos`
+        refusal = self.joints.command_refusal(names, positions, velocities)  # by the same rule as in `servos`
         if refusal:
-            self._faults.add(topic, f"{topic} is refused: {refusal}")
+            self.faults.add(topic, f"{topic} is refused: {refusal}")
             return
-        self._command_age = age_of(message.header.stamp)
-        command = joints.row(topic, names, positions)
-        rates = joints.row(topic, names, velocities) if velocities else np.zeros(len(command))
-        self.prediction.command(at, command, rates, time.monotonic())
+        self._command_age = age
+        command = self.joints.row(topic, names, positions)
+        rates = self.joints.row(topic, names, velocities) if velocities else np.zeros(len(command))
+        self.prediction.command(now - max(age, 0.0), command, rates, now)
 
     def _on_measurements(self, message: JointState) -> None:
         """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""
@@ -108,26 +95,23 @@ class DynamicsNode(GuardedNode):
         self._measure("joint_states", message, ())
 
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
-        at, now = stamp_to_monotonic(topic, message.header.stamp, self._faults), time.monotonic()
-        if at is not None:
-            readings = self._joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
-            for joint, angle, age in readings or ():
-                self.prediction.joint(at - age, joint, angle, now)
+        now, age = time.monotonic(), age_of(message.header.stamp)
+        if not self.refuses_age(topic, age):
+            at = now - max(age, 0.0)
+            readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
+            for joint, angle, before in readings or ():
+                self.prediction.joint(at - before, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:
-        at, now = stamp_to_monotonic("imu/data", message.header.stamp, self._faults), time.monotonic()
-        if at is None:
+        now, age = time.monotonic(), age_of(message.header.stamp)
+        if self.refuses_age("imu/data", age):
             return
         if message.orientation_covariance[0] == NOT_GIVEN:
-            self._faults.add("imu/data", "imu/data carries no orientation yet (covariance -1)")
-        self.prediction.imu(at, read_imu(self._imu, message, now), now)
+            self.faults.add("imu/data", "imu/data carries no orientation yet (covariance -1)")
+        self.prediction.imu(now - max(age, 0.0), self.read_imu(message, now, age), now)
 
-    def _on_morphology(self, message: ParameterEvent) -> None:
-        try:
-            self.prediction.set_morphology(values_of(message.new_parameters))
-        except HexapodError as error:
-            self._faults.add("morphology", f"morphology: {error}")
-            return
+    def _on_morphology(self, morphology: Morphology) -> None:
+        self.prediction.set_morphology(morphology)
         self._messages.name_joints()
 
     # ---- out ---------------------------------------------------------------------------------------------------------
@@ -141,7 +125,7 @@ class DynamicsNode(GuardedNode):
         predicted, torques = self.prediction.advance(begin)
         if not predicted:
             return
-        due = self._ticks % self._path_every == 0 and self._messages.path_wanted(begin)
+        due = self._ticks % self.values["path_every"] == 0 and self._messages.path_wanted(begin)
         ahead = self.prediction.predict_path(begin) if due else None
         cost = time.monotonic() - begin
         self._cost += 0.01 * (cost - self._cost)
@@ -150,7 +134,7 @@ class DynamicsNode(GuardedNode):
         self._messages.publish(torques, ahead)
         if self._ticks % self._support_every == 0 and self._support.wanted:
             self._support.publish(self._messages.stamp)
-        if self._automatic:
+        if self.values["automatic_rate"]:
             self._adapt(begin)
 
     def _adapt(self, now: float) -> None:
@@ -163,15 +147,8 @@ class DynamicsNode(GuardedNode):
         if message:
             self.get_logger().warning(f"predictions: {message}")
 
-    def _predicted_pose(self, now: float) -> dict[str, str]:
-        """Return the pose as diagnostic values, while it is predicted, for displays that show it once a second."""
-        observer = self.prediction.observer
-        if not observer.started or now - observer.time > SILENT:
-            return {}
-        return pose_values(self._messages.seconds, observer.position, observer.rotation)
-
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
-        now = time.monotonic()
+        now, observer = time.monotonic(), self.prediction.observer
         stored = self.prediction.stored()
         if stored is not None:
             self.session_state.post(stored)
@@ -179,11 +156,13 @@ class DynamicsNode(GuardedNode):
         if self._rate.halved:
             late.append(f"predictions: {self._rate.assess(now)}")
         level, message, values = self.prediction.state(now, [text for text in late if text])
-        costs = {
+        values |= {
             "mean time of a prediction [ms]": 1e3 * self._cost,
             "worst [ms]": 1e3 * self._worst_cost,
             "predictions left out": self._deadlines.missed,
             "predictions a second": self._rate.rate,
         }
+        if observer.started and now - observer.time <= SILENT:  # for displays that show the pose once a second
+            values |= pose_values(self._messages.seconds, observer.position, observer.rotation)
         self._worst_cost = 0.0
-        return level, message, values | costs | self._predicted_pose(now)
+        return level, message, values

@@ -6,10 +6,7 @@ import numpy as np
 
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics import TopicServos
-from hexapod_dynamics.nodes.messages import age_of
-from hexapod_dynamics.onboard.inputs import JointInput
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -24,10 +21,8 @@ class ForeignJoints:
     (std_msgs/Float64MultiArray, in the order of the robot's joints) or `joint_trajectory`.
     """
 
-    def __init__(
-        self, node: GuardedNode, servos: TopicServos, robot: Robot, command_interface: str, joints: JointInput
-    ) -> None:
-        self._joints = joints  # a JointInput, which reports faults of the messages
+    def __init__(self, node: RobotNode, servos: TopicServos, command_interface: str) -> None:
+        robot, self._joints = node.robot, node.joints
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         self._own = frozenset(self._names)
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
@@ -39,10 +34,6 @@ class ForeignJoints:
             self._trajectory = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
         servos.publish = self.publish
         node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
-
-    def set_missing(self, missing: np.ndarray) -> None:
-        """Set which joints (n,) bool are declared missing."""
-        self._servos.set_missing(missing)
 
     def _on_states(self, message: JointState) -> None:
         names, positions = message.name, message.position.tolist()

@@ -10,29 +10,17 @@ from geometry_msgs.msg import Pose, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes.command_watch import source_name
-from hexapod_dynamics.nodes.messages import read_imu, rotation_of
-from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.messages import StampConverter, rotation_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.nodes.velocity_input import VelocityInput
 from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitControl, GaitControlSettings, State
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, RATE
-from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, GET_UP, SETTINGS
-from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.clock_offset import StampConverter
+from hexapod_dynamics.parameters.gait import GAIT, PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import (
-    FOREIGN,
-    LATCHED,
-    Diagnostics,
-    declare,
-    declare_all,
-    load_robot,
-    status_of,
-)
+from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, status_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from rcl_interfaces.msg import ParameterEvent, SetParametersResult
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState
@@ -52,31 +40,30 @@ def declare_command_rate(node: Node) -> float:
     return period
 
 
-class GaitNode(GuardedNode):
+class GaitNode(RobotNode):
     """Publishes `joint_commands` for joints that exist and move; subscribes to `cmd_vel`, `morphology`, `imu/data`,
     `joint_states`.
     """
 
     def __init__(self) -> None:
-        super().__init__("gait")
-        self.robot = load_robot(self)
-        kind, values = declare(self, GAIT), declare_all(self, SETTINGS)
-        commands, get_up = declare_all(self, COMMANDS), declare_all(self, GET_UP)
-        self._waits_for = [topic for topic in commands["wait_for"] if topic]
+        super().__init__("gait", PARAMETERS)
+        values = self.values
+        self._waits_for = [topic for topic in values["wait_for"] if topic]
         self._ready = False  # all topics of `wait_for` have had a publisher
         self._reported, self._command = "", JointState()
         self._command.header.frame_id = source_name(self)  # `servos` follows one source at a time
         self._buzzer = self.create_publisher(Bool, "buzzer", 1)
         self.session_state: SessionState = SessionState(self)
-        timeout, faults = commands["cmd_vel_timeout"], Faults()
+        timeout = values["cmd_vel_timeout"]
         settings = GaitControlSettings(
-            kind=kind,
-            values=values,
+            kind=values["gait"],
+            values={spec.name: values[spec.name] for spec in SETTINGS},
             period=declare_command_rate(self),
-            velocity=commands["velocity"],
+            velocity=values["velocity"],
             timeout=timeout,
-            braces=declare(self, BRACE),
-            **get_up,
+            braces=values["brace"],
+            get_up=values["get_up"],
+            get_up_speed=values["get_up_speed"],
         )
         self.control = GaitControl(
             self.robot,
@@ -85,21 +72,20 @@ class GaitNode(GuardedNode):
             report=self._report,
             announce=lambda on: self._buzzer.publish(Bool(data=on)),
             keep=self.session_state.post,
-            faults=faults,
+            faults=self.faults,
         )
         permit = self.control.permit
         if not self.session_state.save(permit.state) and permit.by_itself:
             permit.by_itself = False
             self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
-        self._imu, self._joints = ImuInput(self.robot.imu.rotation, faults), JointInput(self.robot, faults)
         self._publisher, self._stamps = self.create_publisher(JointState, "joint_commands", 10), StampConverter()
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
-        self.loop = TickLoop(self, settings.period, self._tick)
+        self.loop: TickLoop = TickLoop(self, settings.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 1)
-        VelocityInput(self, self.loop, faults, lambda twist: self.control.command(time.monotonic(), twist), timeout)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, needed=self._awaits_joints)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.control.set_following(m.data), LATCHED)
+        VelocityInput(self, lambda twist: self.control.command(time.monotonic(), twist), timeout)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, needed=lambda: self.control.awaits_joints)
+        self.subscribe_morphology(lambda morphology: self.control.set_morphology(time.monotonic(), morphology))
+        self.subscribe_following(self.control.set_following)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, FOREIGN)
         self.create_subscription(WrenchStamped, "payload_wrench", self._on_payload, LATCHED)
         self.create_subscription(String, "press_foot", lambda m: self.control.probe_foot(m.data), 10)
@@ -108,7 +94,7 @@ class GaitNode(GuardedNode):
         self._serve("sit", lambda: self.control.gait.sit())
         self._serve("get_up", lambda: self.control.ask_to_get_up(time.monotonic()))
         self.add_on_set_parameters_callback(self._on_parameters)
-        self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose, every=self.loop.every)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose)
 
     def _restored_permit(self, timeout: float) -> WalkPermit:
         """Return the walk permit from before a crash; if it was stored but cannot be read, the robot waits for a
@@ -130,16 +116,13 @@ class GaitNode(GuardedNode):
 
     def _on_imu(self, message: Imu) -> None:
         now, fallen = time.monotonic(), self.control.permit.fallen
-        self.control.imu(now, read_imu(self._imu, message, now))
+        self.control.imu(now, self.read_imu(message, now, age_of(message.header.stamp)))
         if self.control.permit.fallen != fallen:
             self._diagnostics.publish()
 
-    def _awaits_joints(self) -> bool:
-        return self.control.awaits_joints
-
     def _on_joints(self, message: JointState) -> None:
         positions = message.position.tolist()
-        angles = self._joints.row("joint_states", message.name, positions, others=True, measured=True)
+        angles = self.joints.row("joint_states", message.name, positions, others=True, measured=True)
         if angles is not None:
             self.control.joints(time.monotonic(), angles)
 
@@ -151,10 +134,6 @@ class GaitNode(GuardedNode):
         """Process the weight of the load: a force along -z of the level body."""
         force, torque, gravity = message.wrench.force, message.wrench.torque, self.robot.gravity
         self.control.set_payload(-force.z / gravity, torque.y / gravity, -torque.x / gravity)
-
-    def _on_morphology(self, message: ParameterEvent) -> None:
-        morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
-        self.control.set_morphology(time.monotonic(), morphology)
 
     def _serve(self, name: str, action: Callable[[], object]) -> None:
         def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -16,13 +16,11 @@ from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Chip, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader, ImuSource, RelayedImu
 from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
-from hexapod_dynamics.nodes.messages import age_of, fill_transform, read_imu, transform
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
+from hexapod_dynamics.nodes.messages import StampConverter, fill_transform, transform
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.onboard.inputs import Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
-from hexapod_dynamics.robot.parts import Imu as Mounting
-from hexapod_dynamics.ros.clock_offset import StampConverter
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, declare_all, frame, load_robot
+from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, frame
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import IMU_BUS, calibration_file, device_directory
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -33,20 +31,19 @@ from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
 
-class ImuNode(GuardedNode):
+class ImuNode(RobotNode):
     """Publishes the IMU; see the module. The thread of the reader publishes."""
 
     def __init__(self) -> None:
-        super().__init__("imu")
-        robot = load_robot(self)
-        self._values = values = declare_all(self, PARAMETERS)
+        super().__init__("imu", PARAMETERS, "imu/data_raw")
+        values, mounting = self.values, self.robot.imu
         self.source = values["source"]
         self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
         self.frame = frame(self, values["frame_id"])
         settings = Mpu6050Settings(**{parameter.name: values[parameter.name] for parameter in CHIP})
         self.imu = CalibratedImu(
             settings.rate,
-            robot.imu.rotation,
+            mounting.rotation,
             values["accel_time_constant"],
             values["calibrate_level"],
             calibration_file(self.bus, settings.address),
@@ -72,7 +69,11 @@ class ImuNode(GuardedNode):
         group = MutuallyExclusiveCallbackGroup()
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if values["publish_tf"]:
-            self._broadcast(robot.imu)
+            chip = transform(frame(self, values["parent_frame_id"]), self.frame)
+            stamp = self.get_clock().now().to_msg()
+            fill_transform(chip, np.asarray(mounting.position), np.asarray(mounting.rotation), stamp)
+            self._broadcaster = StaticTransformBroadcaster(self)
+            self._broadcaster.sendTransform(chip)
         self._level: str | None = None
         if self.source == "topic":
             remedy = ": is the driver of the IMU up, is its topic remapped?"
@@ -80,9 +81,7 @@ class ImuNode(GuardedNode):
             self.reader = ImuSource(self._on_sample, what, "message on imu/data_raw", remedy)
             # No sample may be lost, because the attitude is the integral of the rates: the queue holds the samples of
             # half a second, in case the computer is busy.
-            self._faults = Faults()
-            self._foreign = ImuInput(robot.imu.rotation, self._faults, "imu/data_raw")
-            self.loop = TickLoop(self, 1.0 / settings.rate)
+            self.loop: TickLoop = TickLoop(self, 1.0 / settings.rate)
             self.loop.every(0.1, self._report_changes)
             all_samples = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, all_samples)
@@ -91,8 +90,8 @@ class ImuNode(GuardedNode):
                 self.reader = RelayedImu(device_directory(self.get_namespace()) / SOCKET, self._on_sample)
             else:
                 self.reader = ImuReader(self.bus, settings, self._on_sample)
-            self.loop = TickLoop(self, 0.1, self._report_changes)
-        self.diagnostics = Diagnostics(self, self.reader.what, self._diagnose, every=self.loop.every)
+            self.loop: TickLoop = TickLoop(self, 0.1, self._report_changes)
+        self.diagnostics = Diagnostics(self, self.reader.what, self._diagnose)
         self.reader.start()
 
     def _set_noise(self, chip: Chip) -> None:
@@ -106,24 +105,18 @@ class ImuNode(GuardedNode):
     def _message(self) -> Imu:
         message = Imu()
         message.header.frame_id = self.frame
-        gyro = self._values["angular_velocity_stddev"] ** 2 or self._chip.gyro_variance(self._settings.dlpf)
-        accel = self._values["linear_acceleration_stddev"] ** 2 or self._chip.accel_variance(self._settings.dlpf)
+        gyro = self.values["angular_velocity_stddev"] ** 2 or self._chip.gyro_variance(self._settings.dlpf)
+        accel = self.values["linear_acceleration_stddev"] ** 2 or self._chip.accel_variance(self._settings.dlpf)
         message.angular_velocity_covariance = np.diag([gyro] * 3).ravel()
         message.linear_acceleration_covariance = np.diag([accel] * 3).ravel()
         return message
 
-    def _broadcast(self, imu: Mounting) -> None:
-        mounting = transform(frame(self, self._values["parent_frame_id"]), self.frame)
-        fill_transform(mounting, np.asarray(imu.position), np.asarray(imu.rotation), self.get_clock().now().to_msg())
-        self._broadcaster = StaticTransformBroadcaster(self)
-        self._broadcaster.sendTransform(mounting)
-
     def _on_foreign(self, message: Imu) -> None:
         now, age = time.monotonic(), age_of(message.header.stamp)
-        reading = read_imu(self._foreign, message, now)
+        reading = self.read_imu(message, now, age)
         if reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
-            self.reader.health.count_error("refused", next(iter(self._faults.recent(now)), missing))
+            self.reader.health.count_error("refused", next(iter(self.faults.recent(now)), missing))
         elif not abs(age) <= 1.0:
             refusal = f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?"
             self.reader.health.count_error("refused", refusal)

@@ -1,4 +1,4 @@
-"""Plain data into messages and out of them: times, IMU samples, points, quaternions, poses.
+"""Plain data into messages and out of them: stamps, points, quaternions, poses.
 
 The predicted pose is in the diagnostics of `dynamics`, for the status line: a subscription to `predicted_state` for one
 line a second would make `dynamics` publish a hundred messages a second.
@@ -6,6 +6,7 @@ line a second would make `dynamics` publish a hundred messages a second.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 
@@ -14,11 +15,8 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point, Quaternion, TransformStamped, Vector3
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, stamp_refusal
-from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu
 
 TIME, PLACE, TURN = "time of the predicted pose [s]", "predicted position [m]", "predicted quaternion (x y z w)"
 
@@ -79,34 +77,40 @@ def read_pose(pairs: Iterable[KeyValue]) -> tuple[float, np.ndarray, np.ndarray]
     return float(given[TIME]), place, rotation_from_quaternion(quaternion)
 
 
-NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
+class StampConverter:
+    """Converts monotonic times [s] to stamps [ns], whose order is kept even when the process is interrupted.
 
-
-def age_of(stamp: Time) -> float:
-    """Return the age [s] of a stamp; 0 if there is none."""
-    seconds = stamp_seconds(stamp)
-    return time.time() - seconds if seconds else 0.0
-
-
-def stamp_to_monotonic(topic: str, stamp: Time, faults: Faults) -> float | None:
-    """Return the monotonic time of a stamp, or of the arrival if there is none; None if it is more than half a second
-    old, or as far in the future, so that the message is rejected.
+    ROS time is the system clock: `use_sim_time` is refused (ros/node_functions.py).
     """
-    age = age_of(stamp)
-    refusal = stamp_refusal(age, 0.5)
-    if refusal:
-        faults.add(topic, f"{topic} is refused: {refusal}")
-        return None
-    return time.monotonic() - max(age, 0.0)
 
+    def __init__(self) -> None:
+        self._offset: int | None = None  # [ns] ROS time minus monotonic time
+        self._read = -math.inf
 
-def read_imu(imu: ImuInput, message: Imu, now: float) -> ImuReading:
-    """Return what a sensor_msgs/Imu tells; a first covariance of -1: the quantity is not given (REP-145)."""
-    o, a, w = message.orientation, message.linear_acceleration, message.angular_velocity
-    imu.check_clock(now, age_of(message.header.stamp))
-    return imu.read(
-        now,
-        None if message.orientation_covariance[0] == NOT_GIVEN else (o.x, o.y, o.z, o.w),
-        None if message.linear_acceleration_covariance[0] == NOT_GIVEN else (a.x, a.y, a.z),
-        None if message.angular_velocity_covariance[0] == NOT_GIVEN else (w.x, w.y, w.z),
-    )
+    def write(self, stamp: Time, monotonic: float) -> None:
+        """Set a stamp to a monotonic time [s]."""
+        stamp.sec, stamp.nanosec = divmod(self.nanoseconds_of(monotonic), 1_000_000_000)
+
+    def nanoseconds_of(self, monotonic: float) -> int:
+        """Return the ROS time [ns] of a monotonic time [s]."""
+        now = time.monotonic()
+        offset = self._offset
+        if (
+            offset is None
+            or now - self._read > 1.0  # the system clock may have been corrected since
+            or abs(time.time_ns() - now * 1e9 - offset) > 50e6  # [ns]: it was set
+        ):
+            self._read = now
+            offset = self._offset = self._measured()
+        return offset + int(monotonic * 1e9)
+
+    def _measured(self) -> int:
+        readings = []
+        for _ in range(5):
+            before, ros, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+            readings.append((after - before, ros - (before + after) // 2))
+        took, offset = min(readings)
+        # Corrections of the clock are followed, but not the jitter of its measurement, 0.1 ms.
+        if self._offset is not None and abs(offset - self._offset) <= max(took, 100_000):
+            return self._offset
+        return offset

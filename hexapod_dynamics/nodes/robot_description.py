@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.nodes.messages import fill_transform, read_imu, transform
-from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
+from hexapod_dynamics.nodes.messages import fill_transform, transform
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.parameters.displays import ROBOT_DESCRIPTION
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, declare_all, frame, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, frame
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_z
-from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -52,16 +49,12 @@ def translucent(urdf: str, opacity: float) -> str:
     return re.sub(r'rgba="(\S+ \S+ \S+) \S+"', rf'rgba="\1 {opacity}"', urdf)
 
 
-class RobotDescription(GuardedNode):
+class RobotDescription(RobotNode):
     """The node."""
 
     def __init__(self) -> None:
-        super().__init__("robot_description")
-        self.robot = load_robot(self)
-        values = declare_all(self, ROBOT_DESCRIPTION)
-        rate, self._ghost, self._ros2_control = values["rate"], values["predicted"], values["ros2_control"]
-        self._prefix, self._faults = frame(self, ""), Faults()
-        self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)
+        super().__init__("robot_description", ROBOT_DESCRIPTION)
+        self._ghost, self._prefix = self.values["predicted"], frame(self, "")
         self._q = {"": None, PREDICTED: None}
         self._rotation = None
         base = f"{self._prefix}base_link"
@@ -74,8 +67,8 @@ class RobotDescription(GuardedNode):
         )
         self._tf = OnDemand(self.create_publisher(TFMessage, "/tf", 100))
         self._accept(Morphology.whole(self.robot))
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.loop = TickLoop(self, 1.0 / rate, self._publish)
+        self.subscribe_morphology(self._on_morphology)
+        self.loop: TickLoop = TickLoop(self, 1.0 / self.values["rate"], self._publish)
         # Joints and attitude are needed while /tf has subscribers only.
         self._is_watched = lambda: self._tf.wanted(time.monotonic())
         for kind, topic, callback in (
@@ -84,7 +77,7 @@ class RobotDescription(GuardedNode):
             (Imu, "imu/data", self._on_imu),
         ):
             self.loop.subscribe(kind, topic, callback, 1, needed=self._is_watched)
-        self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose, every=self.loop.every)
+        Diagnostics(self, self.robot.name, self._diagnose)
 
     def _accept(self, morphology: Morphology) -> None:
         self.morphology = morphology
@@ -101,13 +94,13 @@ class RobotDescription(GuardedNode):
             self.get_logger().error(self._no_urdf)
             return
         self._no_urdf = ""
-        controlled = urdf if self._ros2_control == "none" else with_ros2_control(urdf, self.robot, self._ros2_control)
+        hardware = self.values["ros2_control"]
+        controlled = urdf if hardware == "none" else with_ros2_control(urdf, self.robot, hardware)
         self._description.publish(String(data=controlled))
         if self._ghost_description is not None:
             self._ghost_description.publish(String(data=translucent(urdf, 0.3)))
 
-    def _on_morphology(self, message: ParameterEvent) -> None:
-        morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
+    def _on_morphology(self, morphology: Morphology) -> None:
         if morphology != self.morphology:
             self._accept(morphology)
 
@@ -116,11 +109,11 @@ class RobotDescription(GuardedNode):
         if q is None:
             q = self._q[which] = np.zeros(self.robot.joint_count)
         angles = message.position.tolist()
-        for joint, angle, _ in self._joints.read(topic, message.name, angles, others=True, measured=True) or ():
+        for joint, angle, _ in self.joints.read(topic, message.name, angles, others=True, measured=True) or ():
             q[joint] = angle
 
     def _on_imu(self, message: Imu) -> None:
-        rotation = read_imu(self._imu, message, time.monotonic()).rotation
+        rotation = self.read_imu(message, time.monotonic(), age_of(message.header.stamp)).rotation
         if rotation is not None:
             self._rotation = rotation
 
@@ -165,5 +158,5 @@ class RobotDescription(GuardedNode):
             return "ok", "nobody subscribes to /tf", values
         if self._q[""] is None:
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
-        faults = self._faults.recent(time.monotonic())
+        faults = self.faults.recent(time.monotonic())
         return ("warn", "; ".join(faults), values) if faults else ("ok", "publishing", values)

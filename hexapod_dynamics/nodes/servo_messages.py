@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
-from hexapod_dynamics.ros.clock_offset import StampConverter
+from hexapod_dynamics.nodes.messages import StampConverter
 from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.control.posture import SupplyLimits, seated_pose
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
@@ -32,22 +32,19 @@ from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.messages import age_of
-from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.stops import Stops, restored_stop
-from hexapod_dynamics.onboard.inputs import Faults, JointInput, SourceLock, stamp_refusal
-from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
+from hexapod_dynamics.onboard.inputs import SourceLock, stamp_refusal
+from hexapod_dynamics.parameters.commands import read_guard
 from hexapod_dynamics.parameters.servos import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, declare, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import COMMANDS, Diagnostics
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
-from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
 
 if TYPE_CHECKING:
@@ -60,19 +57,18 @@ ALIGNED = 0.002  # [s] for which a command waits for the next tick while command
 PORT_PATIENCE = {"device": 1.0, "alone": 2.0, "launched": 60.0}
 
 
-class ServosNode(GuardedNode):
+class ServosNode(RobotNode):
     """Owns the servo bus; see the module."""
 
     def __init__(self) -> None:
-        super().__init__("servos")
+        super().__init__("servos", PARAMETERS)
         sys.setswitchinterval(0.001)  # [s] after which a tick lets another thread run, as that of a stop
-        self.robot = load_robot(self)
         self.session_state: SessionState = SessionState(self, keeps=True)
-        self._values = values = declare_all(self, PARAMETERS)
+        values = self.values
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
-        self._period, self._timeout = declare(self, COMMAND_PERIOD), values["command_timeout"]
-        self.guard = PoseGuard.of_robot(self.robot, GuardSettings(**declare_all(self, GUARD, self.robot)))
+        self._period, self._timeout = values["command_period"], values["command_timeout"]
+        self.guard = PoseGuard.of_robot(self.robot, read_guard(values))
         supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
         seated = seated_pose(self.robot, values["sit_pose"])
         # The chain is last: no hardware is accessed before every parameter has been accepted.
@@ -88,19 +84,15 @@ class ServosNode(GuardedNode):
         )
         self.watch = CommandWatch(self, "joint_commands", SourceLock(self._timeout))
         self._begun, self._port_reported = time.monotonic(), False
-        self._faults = Faults()
-        self._joints = JointInput(self.robot, self._faults)
         foreign = values["protocol"] == "topics"  # another driver publishes joint_states
-        self._health = ServoHealth(
-            self._names, simulated=not self.get_parameter("port").value, silence=UNMEASURED if foreign else SILENT
-        )
+        self._health = ServoHealth(self._names, simulated=not values["port"], silence=UNMEASURED if foreign else SILENT)
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
         self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)
         longest = min(self._period, 1.0 / values["rate"])
         self._ticks = min(0.01, longest), longest  # [s]: a command waits for the next one; while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
-        self.loop = TickLoop(self, self._ticks[False], self._tick)
+        self.loop: TickLoop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that were received before it: more often they are not read. Commands of
         # two sources are distinguished, and the only one of a script is not lost. The other driver's topic is
         # joint_commands.
@@ -111,16 +103,14 @@ class ServosNode(GuardedNode):
         if foreign:
             from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
-            self.foreign = ForeignJoints(self, self.chain.servos, self.robot, values["command_interface"], self._joints)
+            self.foreign = ForeignJoints(self, self.chain.servos, values["command_interface"])
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.diagnostics = Diagnostics(
-            self, f"{self.robot.name} servo bus {self.chain.servos.port}", self._diagnose, every=self.loop.every
-        )
+        self.subscribe_morphology(self._on_morphology)
+        self.diagnostics = Diagnostics(self, f"{self.robot.name} servo bus {self.chain.servos.port}", self._diagnose)
         self.loop.every(1.0, lambda: self._messages.publish_battery(self.control.state.supply))
         self.loop.every(0.2, self._watch_sources)
-        self.stops = Stops(self, self.control, values, self.session_state, self._report_soon)
+        self.stops = Stops(self, self._report_soon)
         self.board: BoardOutputs | None = None
         if values["protocol"] == "board":
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
@@ -131,7 +121,7 @@ class ServosNode(GuardedNode):
 
     def _make_chain(self) -> ServoChain:
         """Make the bus thread as the parameters say; `session` has been declared (crash_recovery.SessionState)."""
-        values, topics = self._values, self._values["protocol"] == "topics"
+        values, topics = self.values, self.values["protocol"] == "topics"
         port = "joint_states" if topics else values["port"] or str(device_directory(self.get_namespace()) / SERVO_BUS)
         session = self.get_parameter("session").value
 
@@ -153,8 +143,8 @@ class ServosNode(GuardedNode):
 
     def _on_command(self, message: JointState) -> None:
         now = time.monotonic()
-        positions, joints = message.position.tolist(), self._joints.order(message.name)
-        refusal = self._joints.command_refusal(message.name, positions, message.velocity.tolist())
+        positions, joints = message.position.tolist(), self.joints.order(message.name)
+        refusal = self.joints.command_refusal(message.name, positions, message.velocity.tolist())
         if refusal:
             named = joints.unknown or joints.repeated
             self.watch.refuse("unknown joints" if named else "beyond what joints can do", refusal)
@@ -203,17 +193,16 @@ class ServosNode(GuardedNode):
         return now < self._deaf_until
 
     def _on_torques(self, message: JointState) -> None:
-        if not self._values["use_feedforward"]:
+        if not self.values["use_feedforward"]:
             return
         if age_of(message.header.stamp) > self._timeout:
             return  # this command has been queued since the last one
-        readings = self._joints.read("feedforward_torques", message.name, message.effort.tolist())
+        readings = self.joints.read("feedforward_torques", message.name, message.effort.tolist())
         if readings is not None:
             joints, torques = [each.joint for each in readings], [each.value for each in readings]
             self.control.feed_forward(joints, torques, time.monotonic())
 
-    def _on_morphology(self, message: ParameterEvent) -> None:
-        morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
+    def _on_morphology(self, morphology: Morphology) -> None:
         gone = ~morphology.existing_mask
         back = [name for name, was, is_ in zip(self._names, self._missing, gone, strict=True) if was and not is_]
         if back and not self.control.state.torque:
@@ -224,7 +213,7 @@ class ServosNode(GuardedNode):
         self._missing = gone
         self.chain.set_missing(gone)
         if self.foreign is not None:
-            self.foreign.set_missing(gone)
+            self.chain.servos.set_missing(gone)
 
     def _report_soon(self) -> None:
         """Let the next tick look for a change of the diagnostics."""
@@ -250,7 +239,7 @@ class ServosNode(GuardedNode):
             self.control.step(now)
             state = self.control.state
         if soon >= self._next_state:
-            self._next_state = max(self._next_state + 1.0 / self._values["rate"], now)
+            self._next_state = max(self._next_state + 1.0 / self.values["rate"], now)
             self._publish(now, state or self.chain.snapshot(self.control.state))
 
     # Out -------------------------------------------------------------------------------------------------------------
@@ -270,7 +259,7 @@ class ServosNode(GuardedNode):
         if state.connected:
             self._port_reported = True
             return
-        kind = "device" if self.get_parameter("port").value else "launched" if start.launched() else "alone"
+        kind = "device" if self.values["port"] else "launched" if start.launched() else "alone"
         if not self._port_reported and now - self._begun > PORT_PATIENCE[kind]:
             self._port_reported = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
@@ -288,7 +277,7 @@ class ServosNode(GuardedNode):
             self.foreign.assess() if self.foreign is not None else ("ok", []),
         ]
         # Where another driver measures the joints, what its messages lack is the cause of what health finds.
-        faults = self._faults.recent(now)
+        faults = self.faults.recent(now)
         parts.insert(len(parts) if self.foreign is None else 0, ("warn" if faults else "ok", faults))
         said = dict.fromkeys(word for _, words in parts for word in words)  # one reason may be known in two places
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(said)
@@ -309,7 +298,7 @@ class ServosNode(GuardedNode):
     def close(self) -> None:
         """Hold the pose, or switch torque off if configured so, and close the port."""
         self.stops.close()
-        if self._values["on_shutdown"] == "release":
+        if self.values["on_shutdown"] == "release":
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)
         self.chain.stop()

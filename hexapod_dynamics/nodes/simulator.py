@@ -16,11 +16,11 @@ from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
 from hexapod_dynamics.nodes.messages import fill_odometry, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.declarations import changed
-from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
+from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, PARAMETERS
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, frame, steady_timer
 from hexapod_dynamics.runtime_directory import device_directory
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rclpy.parameter import Parameter
 
 
-class SimulatorNode(GuardedNode):
+class SimulatorNode(RobotNode):
     """Publishes `~/odom`, `~/joint_states`, and at each change `~/damage` and `~/robot_description` (latched).
 
     Also latched: `~/truth`, how the simulated robot and its ground differ from the model (`Truth.describe`).
@@ -47,10 +47,9 @@ class SimulatorNode(GuardedNode):
     """
 
     def __init__(self) -> None:
-        super().__init__("simulator")
+        super().__init__("simulator", PARAMETERS)
         sys.setswitchinterval(0.001)  # [s] after which the physics lets the threads of the devices answer
-        robot = load_robot(self)
-        values = declare_all(self, OWN)
+        robot, values = self.robot, self.values
         physics, truth = values["physics"], values["truth"]
         morphology = Morphology.whole(robot).without(*(name for name in values["damage"] if name))
         self.simulated = SimulatedRobot(
@@ -64,11 +63,9 @@ class SimulatorNode(GuardedNode):
             truth=Truth.parse(truth),
         )
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
-        self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.sensor)
-        self._faults.set(
-            {name.removeprefix("faults."): value for name, value in declare_all(self, FAULT_PARAMETERS).items()}
-        )
-        self._load = declare_all(self, LOAD_PARAMETERS)
+        self._injector = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.sensor)
+        self._injector.set({spec.name.removeprefix("faults."): values[spec.name] for spec in FAULT_PARAMETERS})
+        self._load = {spec.name: values[spec.name] for spec in LOAD_PARAMETERS}
         self._put_on()
         self.add_on_set_parameters_callback(self._on_parameters)
         self._odometry = Odometry(child_frame_id=frame(self, "base_link"))
@@ -108,7 +105,7 @@ class SimulatorNode(GuardedNode):
             if parameter.name.startswith("faults.")
         }
         try:
-            self._faults.set(faults)
+            self._injector.set(faults)
         except DeviceError as error:
             return SetParametersResult(successful=False, reason=f"faults.{error}")
         self._load |= {parameter.name: parameter.value for parameter in parameters if parameter.name in self._load}
@@ -184,7 +181,7 @@ class SimulatorNode(GuardedNode):
         values = {
             "damage": damage,
             "physics": self._simulates,
-            "faults": " ".join(self._faults.active),
+            "faults": " ".join(self._injector.active),
             "worst lateness [s]": late,
             "skipped time [s]": simulated.skipped,
             "frames received on the servo bus": simulated.servo_bus.counters.frames,

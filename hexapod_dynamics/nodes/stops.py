@@ -25,12 +25,8 @@ from sensor_msgs.msg import Joy
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
-    from hexapod_dynamics.parameters.spec import Value
+    from hexapod_dynamics.nodes.servos import ServosNode
     from hexapod_dynamics.ros.crash_recovery import SessionState
-    from hexapod_dynamics.ros.guarded_node import GuardedNode
     from hexapod_dynamics.ros.tick_loop import TickLoop
     from rclpy.logging import RcutilsLogger
 
@@ -100,21 +96,13 @@ def restored_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
 class Stops:
     """All that stops and releases the robot of a node `servos`.
 
-    values: the node's parameters by name. stored: writes the stop state to the disk; each service answers when it is
-    there. Their callbacks are reentrant: one that waits for the disk does not delay others. on_stop(): called after
-    each request of an emergency stop by the service.
+    Each service answers when the stop state is on the disk. Their callbacks are reentrant: one that waits for the disk
+    does not delay others. on_stop(): called after each request of an emergency stop by the service.
     """
 
-    def __init__(
-        self,
-        node: GuardedNode,
-        control: ServoSupervisor,
-        values: Mapping[str, Value],
-        stored: SessionState,
-        on_stop: Callable[[], object],
-    ) -> None:
-        self._control, self._loop, self._log = control, node.loop, node.get_logger()
-        self._session_state, self._on_stop = stored, on_stop
+    def __init__(self, node: ServosNode, on_stop: Callable[[], object]) -> None:
+        self._control, self._loop, self._log = node.control, node.loop, node.get_logger()
+        self._session_state, self._on_stop, values = node.session_state, on_stop, node.values
         self._pad = GamePad(node.loop, values["stop_joy_button"], self._on_pad)
         self._button = self._socket = None
         if values["stop_button_pin"] >= 0:
@@ -135,11 +123,7 @@ class Stops:
 
     def stop(self) -> tuple[bool, str]:
         """Stop at once, from any thread but the one that ticks; return (success, message) once it is on the disk."""
-        sent = (
-            "the stop was sent"
-            if self._control.chain.freeze()
-            else "the port took no stop: it follows as soon as it can"
-        )
+        sent = "the stop was sent" if self.freeze() else "the port took no stop: it follows as soon as it can"
         try:
             success, message = self._loop.call(lambda: self._control.emergency_stop(True), PATIENCE)
         except TimeoutError:
@@ -149,9 +133,9 @@ class Stops:
         failure = self._wait_for_disk()
         return success, f"{message}; {failure}" if failure else message
 
-    def freeze(self) -> None:
-        """Send the stop, from any thread; `stop` must be called afterwards."""
-        self._control.chain.freeze()
+    def freeze(self) -> bool:
+        """Send the stop, from any thread, and return whether it was sent; `stop` must be called afterwards."""
+        return self._control.chain.freeze()
 
     def stop_by(self, what: str) -> None:
         """Stop at once and log who has requested it; not to be called from a callback or a tick."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from geometry_msgs.msg import Twist, TwistStamped
-from hexapod_dynamics.nodes.messages import age_of
-from hexapod_dynamics.onboard.inputs import Faults, stamp_refusal
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.ros.guarded_node import type_name
-from hexapod_dynamics.ros.tick_loop import TickLoop
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 TOPIC = "cmd_vel"
@@ -24,23 +21,16 @@ class VelocityInput:
     it is, and `ros.guarded_node` names the others.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        loop: TickLoop,
-        faults: Faults,
-        on_twist: Callable[[tuple[float, float, float]], None],
-        oldest: float,
-    ) -> None:
-        self._node, self._loop, self._faults, self._on_twist, self._oldest = node, loop, faults, on_twist, oldest
+    def __init__(self, node: RobotNode, on_twist: Callable[[tuple[float, float, float]], None], oldest: float) -> None:
+        self._node, self._on_twist, self._oldest = node, on_twist, oldest
         self._kind: type = Twist
         self._reliability = ReliabilityPolicy.RELIABLE
         self._subscription = self._subscribe()
-        loop.every(0.5, self._attend)
+        node.loop.every(0.5, self._attend)
 
     def _subscribe(self) -> object:
         qos = QoSProfile(depth=10, reliability=self._reliability)
-        return self._loop.subscribe(self._kind, TOPIC, self._accept, qos)
+        return self._node.loop.subscribe(self._kind, TOPIC, self._accept, qos)
 
     def _attend(self) -> None:
         """Subscribe anew if the publishers' type or reliability is another one."""
@@ -52,7 +42,7 @@ class VelocityInput:
         best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
         reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
         if (kind, reliability) != (self._kind, self._reliability):
-            self._loop.unsubscribe(self._subscription)
+            self._node.loop.unsubscribe(self._subscription)
             self._kind, self._reliability = kind, reliability
             self._subscription = self._subscribe()
             self._node.get_logger().info(f"{TOPIC} is published as {type_name(kind)}, {reliability.name.lower()}")
@@ -60,9 +50,7 @@ class VelocityInput:
     def _accept(self, message: Twist | TwistStamped) -> None:
         twist = message
         if self._kind is TwistStamped:
-            refusal = stamp_refusal(age_of(message.header.stamp), self._oldest)
-            if refusal:
-                self._faults.add(TOPIC, f"{TOPIC} is refused: {refusal}")
+            if self._node.refuses_age(TOPIC, age_of(message.header.stamp), self._oldest):
                 return
             twist = message.twist
         self._on_twist((twist.linear.x, twist.linear.y, twist.angular.z))

@@ -56,7 +56,7 @@ class DamageDetection:
         self.robot, self.mode, self.faults = robot, mode, faults or Faults()
         self.detector = detector if detector is not None else DamageDetector(robot, settings)
         n = robot.joint_count
-        self._angles, self._reading, self._torques = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n)
+        self._reading, self._torques = np.full(n, np.nan), np.zeros(n)
         self._updated: float | None = None  # time of the last update
         self._reported: dict[tuple[object, ...], float] = {}  # decisions that were reported, and the times
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
@@ -74,7 +74,7 @@ class DamageDetection:
 
     def joint(self, t: float, joint: int, angle: float) -> None:
         """Process the angle [rad] of a joint that was read at the time t [s]."""
-        self._angles[joint] = self._reading[joint] = angle
+        self._reading[joint] = angle
         self.detector.measure_joints(t, self._reading)
         self._reading[joint] = np.nan
 
@@ -96,10 +96,9 @@ class DamageDetection:
         """Note whether the servos execute commands."""
         self.detector.follow(following)
 
-    def set_morphology(self, values: Mapping[str, object]) -> None:
-        """Adopt the declared damage, the whole set of named values; HexapodError if it is impossible."""
-        angles = dict(zip(self.robot.joint_names, np.nan_to_num(self._angles).tolist(), strict=True))
-        self.detector.set_morphology(Morphology.from_parameters(self.robot, values, angles))
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Adopt the declared damage."""
+        self.detector.set_morphology(morphology)
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 

@@ -270,7 +270,7 @@ class Onboard:
             self.parts.servos.bus.set_missing(~morphology.existing_mask)
             self._angles[~morphology.existing_mask] = np.nan
             for each in self._observers:
-                each.set_morphology(morphology.parameters())
+                each.set_morphology(morphology)
         following = self.parts.servos.following
         if following != self._following:
             self._following = following

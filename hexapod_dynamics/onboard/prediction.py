@@ -14,7 +14,7 @@ from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.estimation.payload import HEIGHT, Payload, PayloadEstimator
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 # An input that is missing for longer than this [s] is named in the diagnostics.
@@ -193,11 +193,11 @@ class Prediction:
         if self.payload is not None:
             self.payload.estimator.measure_up(reading.rotation[2])
 
-    def set_morphology(self, values: Mapping[str, bool | float]) -> None:
-        """Predict with the declared damage, the whole set of named values; HexapodError if it is impossible."""
-        self.observer.set_morphology(values)
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Predict with the declared damage."""
+        self.observer.set_morphology(morphology)
         if self.payload is not None:
-            self.payload.estimator.set_morphology(self.observer.morphology)
+            self.payload.estimator.set_morphology(morphology)
 
     def set_following(self, following: bool) -> None:
         """Note whether the servos execute commands."""

@@ -18,29 +18,9 @@ from hexapod_dynamics.parameters.spec import ParameterSpec
 
 # In the order of config/nodes.yaml and docs/parameters.md. For damage_manager, these are the patterns of names.
 NODES: dict[str, tuple[ParameterSpec, ...]] = {
-    "gait": (
-        spec.ROBOT,
-        spec.SESSION,
-        spec.STATE_DIRECTORY,
-        commands.COMMAND_PERIOD,
-        commands.RATE,
-        *gait.PARAMETERS,
-    ),
-    "dynamics": (
-        spec.ROBOT,
-        spec.SESSION,
-        commands.COMMAND_PERIOD,
-        *commands.GUARD,
-        *dynamics.PARAMETERS,
-    ),
-    "servos": (
-        spec.ROBOT,
-        spec.SESSION,
-        spec.STATE_DIRECTORY,
-        commands.COMMAND_PERIOD,
-        *commands.GUARD,
-        *servos.PARAMETERS,
-    ),
+    "gait": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, commands.COMMAND_PERIOD, commands.RATE, *gait.PARAMETERS),
+    "dynamics": (spec.ROBOT, spec.SESSION, *dynamics.PARAMETERS),
+    "servos": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *servos.PARAMETERS),
     "imu": (spec.ROBOT, *imu.PARAMETERS),
     "simulator": (spec.ROBOT, *simulator.PARAMETERS),
     "damage_manager": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *damage_manager.PATTERNS),

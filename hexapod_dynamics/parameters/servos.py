@@ -1,4 +1,4 @@
-"""Parameters of the node `servos`; `commands` has those that it shares with other nodes."""
+"""Parameters of the node `servos`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from hexapod_dynamics.control.posture import SIT_POSE, SupplyLimits
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.interface import DEFAULT_PROTOCOL, PROTOCOLS, PortSettings
 from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
 
 _MODELS = (
@@ -77,4 +78,4 @@ STOPS = (
     ParameterSpec("stop_board_button", 1, _KEY, -1, 8),
     ParameterSpec("stop_button_level", "low", "level of that pin while the button is pressed", choices=("low", "high")),
 )
-PARAMETERS = PORT + CONTROL + POSTURE + STOPS
+PARAMETERS = (COMMAND_PERIOD, *GUARD, *PORT, *CONTROL, *POSTURE, *STOPS)

@@ -7,7 +7,7 @@ from hexapod_dynamics.devices.hardware import BUSES
 from hexapod_dynamics.devices.simulated_robot import PHYSICS
 from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
-OWN = (
+_OWN = (
     ParameterSpec(
         "device_directory",
         "",
@@ -36,4 +36,4 @@ LOAD_PARAMETERS = (
     ParameterSpec("load.x", 0.0, "where it lies in base_link, forward [m]", -0.5, 0.5, read_only=False),
     ParameterSpec("load.y", 0.0, "where it lies in base_link, left [m]", -0.5, 0.5, read_only=False),
 )
-PARAMETERS = OWN + FAULT_PARAMETERS + LOAD_PARAMETERS
+PARAMETERS = _OWN + FAULT_PARAMETERS + LOAD_PARAMETERS

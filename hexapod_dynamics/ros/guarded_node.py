@@ -20,7 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hexapod_dynamics.errors import DeviceError, HexapodError, shortened
 from rcl_interfaces.msg import ParameterType, SetParametersResult
@@ -31,6 +31,7 @@ from rclpy.serialization import deserialize_message
 
 if TYPE_CHECKING:
     from hexapod_dynamics.ros.crash_recovery import SessionState
+    from hexapod_dynamics.ros.tick_loop import TickLoop
     from rclpy.qos import QoSProfile
     from rclpy.service import Service
     from rclpy.subscription import Subscription
@@ -149,14 +150,20 @@ class GuardedNode(Node):
     """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises.
 
     malformed: counts what is refused or ignored. session_state: what the node restores after a crash, None if it stores
-    nothing.
+    nothing. loop: its TickLoop, None if it has only timers. incomplete: the node whose constructor was begun last.
     """
 
     session_state: SessionState | None = None
+    loop: TickLoop | None = None
+    incomplete: ClassVar[GuardedNode | None] = None
 
     def __init__(self, node_name: str) -> None:
         self.malformed = MalformedMessages(self)  # first, because Node creates services
         super().__init__(node_name)
+        GuardedNode.incomplete = self
+
+    def close(self) -> None:
+        """End what the node has started beside its callbacks."""
 
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
         """Create a service as Node does; the callback may raise, or return something that is not a response.

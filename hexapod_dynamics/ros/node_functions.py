@@ -11,7 +11,6 @@ from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.spec import ROBOT
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import PublisherCheck
-from hexapod_dynamics.ros.running import Refused
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidTopicNameException, ParameterException
@@ -91,8 +90,6 @@ def load_robot(node: Node) -> Robot:
 
     Every node calls this first: it also refuses `use_sim_time`.
     """
-    Refused.node = node
-    Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
     if node.get_parameter("use_sim_time").value:
         raise ParameterError(f"parameter use_sim_time is true: {REAL_TIME}; leave it false")
     # Read-only, because another callback may already have applied a part of a request when a later one refuses it.
@@ -155,25 +152,20 @@ class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
     `diagnose` is called each time and returns (level, message, {key: value}); level is one of ok, warn, error,
-    stale. Malformed messages of the node's topics are added. every(period [s], callback): arranges the periodic
-    calls, by default with a timer; a node with a TickLoop passes `TickLoop.every`.
+    stale. Malformed messages of the node's topics are added.
     """
 
     def __init__(
-        self,
-        node: GuardedNode,
-        hardware_id: str,
-        diagnose: Callable[[], tuple[str, str, Mapping[str, object]]],
-        every: Callable[[float, Callable[[], object]], object] | None = None,
+        self, node: GuardedNode, hardware_id: str, diagnose: Callable[[], tuple[str, str, Mapping[str, object]]]
     ) -> None:
         self._node, self._diagnose = node, diagnose
         self._about = node.get_fully_qualified_name().lstrip("/"), hardware_id
         self._publishers = PublisherCheck(node)
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        if every is None:
+        if node.loop is None:
             steady_timer(node, 1.0, self.publish)
         else:
-            every(1.0, self.publish)
+            node.loop.every(1.0, self.publish)
 
     def publish(self) -> None:
         """Call `diagnose` and publish its status now."""

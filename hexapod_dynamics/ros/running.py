@@ -12,21 +12,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
 from hexapod_dynamics.process_environment import allow_participants
 from hexapod_dynamics.ros import start
+from hexapod_dynamics.ros.guarded_node import GuardedNode
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.ros.guarded_node import GuardedNode
-
-LIBC = ctypes.CDLL(None)
+LASTING = (ParameterError, MissingPackageError)  # a node that these have refused would be refused again
+MAKING = threading.Lock()  # one node is made at a time, because the incomplete one is known by the class GuardedNode
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
 
 
@@ -39,49 +37,30 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
     node ends the process.
     """
     start.hear_signals()
-    share_heap()
+    call_libc("mallopt", -8, 1)  # M_ARENA_MAX: the threads share one heap, because they allocate little
     allow_participants()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    status, nodes, again, failed = 0, [], False, False
+    status, nodes, try_again = 1, [], False
     for node_class in node_classes:
         try:
-            nodes.append(made(node_class))
-        except HexapodError as error:
-            again = not stays_refused(error)
-            if again:
-                break
-    if again or not nodes:
-        status = 1
+            nodes.append(make_node(node_class))
+        except LASTING:
+            continue
+        except HexapodError:
+            try_again = True
+            break
+    if nodes and not try_again:
+        status = run_nodes(nodes)
+    else:
         for node in nodes:
             destroy(node)
-        with bounded_end():
-            rclpy.try_shutdown()
-        if not again:
-            start.wait_where_respawned()  # because the next start would be refused, too
-        else:
-            # A launch file respawns the node: the pause keeps it from repeating the message each second.
-            time.sleep(refused_pause())
-    else:
-        start.running()
-        # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
-        # which stops every thread for 70 ms (0.4 s on a Jetson Nano).
-        gc.collect()
-        gc.freeze()
-        give_back_memory()
-        try:
-            spin(nodes)
-            if start.left_behind():
-                nodes[0].get_logger().warning("the launch process has ended: this node ends too")
-        except Exception:  # printed first, so that the log names the cause whatever the end brings
-            traceback.print_exc()
-            failed, status = True, 1
-        for node in nodes:
-            close_node(node, will_restart=failed or start.launched())
-        with bounded_end():
-            for node in nodes:
-                node.destroy_node()
     with bounded_end():
         rclpy.try_shutdown()
+    if try_again:
+        # A launch file respawns the node: the pause keeps it from repeating the message each second.
+        time.sleep(refused_pause())
+    elif not nodes:
+        start.wait_where_respawned()  # because the next start would be refused, too
     # Everything is closed. End without destroying the objects of all libraries one by one, which takes 0.5 s of CPU per
     # node, 2 s for the launch file.
     sys.stdout.flush()
@@ -99,33 +78,58 @@ def refused_pause() -> float:
         return 0.0
 
 
-def stays_refused(error: Exception) -> bool:
-    """Whether a node that failed at its start with this error would fail again."""
-    return isinstance(error, (ParameterError, MissingPackageError))
-
-
-def made(node_class: type[GuardedNode]) -> GuardedNode:
+def make_node(node_class: type[GuardedNode]) -> GuardedNode:
     """Return a new node; an error in its constructor is logged before it is raised."""
-    with Refused.lock:
-        Refused.name, Refused.node = "", None
+    with MAKING:
+        GuardedNode.incomplete = None
         try:
             return node_class()
         except HexapodError as error:
-            rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
-            if Refused.node is not None:
+            node = GuardedNode.incomplete
+            log_of(node or node_class).fatal(str(error))
+            if node is not None:
                 # The incomplete node must not look like a working one. With a real ROS 2 it would otherwise stay in the
                 # graph as long as this process lasts. Node's own method is called, because the constructor was not
                 # finished.
                 with bounded_end():
-                    Node.destroy_node(Refused.node)
+                    Node.destroy_node(node)
             raise
         except RCLError:
             if uri := os.environ.get("CYCLONEDDS_URI"):
-                rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(
+                log_of(GuardedNode.incomplete or node_class).fatal(
                     f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or "
                     "beside ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
                 )
             raise
+
+
+def log_of(node: GuardedNode | type[GuardedNode]) -> rclpy.logging.RcutilsLogger:
+    """Return the logger of a node, or that of the name of its class."""
+    return node.get_logger() if isinstance(node, GuardedNode) else rclpy.logging.get_logger(node.__name__)
+
+
+def run_nodes(nodes: list[GuardedNode]) -> int:
+    """Spin nodes until a signal is received, and end them; return the exit code of the process."""
+    start.running()
+    # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
+    # which stops every thread for 70 ms (0.4 s on a Jetson Nano).
+    gc.collect()
+    gc.freeze()
+    call_libc("malloc_trim", 0)  # memory that was freed after the start, but kept by glibc: 3 MiB of each process
+    failed = False
+    try:
+        spin(nodes)
+        if start.left_behind():
+            nodes[0].get_logger().warning("the launch process has ended: this node ends too")
+    except Exception:  # printed first, so that the log names the cause whatever the end brings
+        traceback.print_exc()
+        failed = True
+    for node in nodes:
+        close_node(node, will_restart=failed or start.launched())
+    with bounded_end():
+        for node in nodes:
+            node.destroy_node()
+    return int(failed)
 
 
 def spin(nodes: list[GuardedNode]) -> None:
@@ -155,7 +159,7 @@ def serve(node: GuardedNode, going: Callable[[], bool]) -> None:
     """Run the callbacks of a node while going() is true, in an executor of its own."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    if hasattr(node, "loop"):
+    if node.loop is not None:
         node.loop.run(executor, going)
     while going():
         executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
@@ -164,7 +168,8 @@ def serve(node: GuardedNode, going: Callable[[], bool]) -> None:
 def run_with_restarts(nodes: list[GuardedNode], first: GuardedNode, going: Callable[[], bool]) -> None:
     """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
     node_class, node = type(first), first
-    name_thread(first.get_name())
+    # PR_SET_NAME: for `top -H` this thread and those that it starts have the name's first 15 characters.
+    call_libc("prctl", 15, first.get_name().encode(), 0, 0, 0)
     while True:
         try:
             serve(node, going)
@@ -189,12 +194,13 @@ def make_again(node_class: type[GuardedNode], going: Callable[[], bool]) -> Guar
         if not going():
             return None
         try:
-            return made(node_class)
-        except HexapodError as error:
-            if stays_refused(error):
-                return None
+            return make_node(node_class)
+        except LASTING:
+            return None
+        except HexapodError:  # it is in the log
+            continue
         except Exception:
-            rclpy.logging.get_logger(node_class.__name__).fatal(traceback.format_exc())
+            log_of(node_class).fatal(traceback.format_exc())
 
 
 def destroy(node: GuardedNode) -> None:
@@ -222,8 +228,7 @@ def bounded_end() -> Iterator[None]:
 
 def close_node(node: GuardedNode, will_restart: bool = True) -> None:
     """Close a node's devices; its stored state is kept if it will be restarted."""
-    if hasattr(node, "close"):
-        node.close()
+    node.close()
     if node.session_state is not None:
         if will_restart:
             node.session_state.close()
@@ -231,26 +236,8 @@ def close_node(node: GuardedNode, will_restart: bool = True) -> None:
             node.session_state.forget()
 
 
-def name_thread(name: str) -> None:
-    """Give the calling thread, and those that it starts, a name for `top -H`; its first 15 characters count."""
-    if hasattr(LIBC, "prctl"):
-        LIBC.prctl(15, name.encode(), 0, 0, 0)  # PR_SET_NAME
-
-
-def share_heap() -> None:
-    """Let the threads of this process share one heap (glibc only), because they allocate little."""
-    if hasattr(LIBC, "mallopt"):
-        LIBC.mallopt(-8, 1)  # M_ARENA_MAX
-
-
-def give_back_memory() -> None:
-    """Return the memory that was freed after the start, but kept by glibc, to the system: 3 MiB of each process."""
-    if hasattr(LIBC, "malloc_trim"):
-        LIBC.malloc_trim(0)
-
-
-class Refused:
-    """The node that is being constructed, and its name, in case its constructor raises an error."""
-
-    name, node = "", None
-    lock = threading.Lock()  # `made` uses it for one node at a time
+def call_libc(name: str, *arguments: int | bytes) -> None:
+    """Call a function of the C library, if it is there: some are of glibc only."""
+    function = getattr(ctypes.CDLL(None), name, None)
+    if function is not None:
+        function(*arguments)

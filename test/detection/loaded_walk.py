@@ -164,6 +164,6 @@ class LoadedWalk:
             self.declared = self.declared.updated(decision.values)
             self.gait.set_morphology(now, self.declared)
             self.servos.bus.set_missing(~self.declared.existing_mask)
-            self.detection.set_morphology(self.declared.parameters())
+            self.detection.set_morphology(self.declared)
         if outcome.trial is not None:
             self.gait.try_joint(now, outcome.trial)

@@ -171,7 +171,8 @@ def test_a_refused_morphology_changes_nothing():
     world = World(velocity=0.0)
     world.run(0.5)
     with pytest.raises(MorphologyError, match="no such leg"):
-        world.observer.set_morphology({"legs.RM": False, "legs.XX": False})
+        world.onboard.parts.declarations.change(0.5, {"legs.RM": False, "legs.XX": False})
+    world.run(0.1)
     assert world.observer.morphology.is_intact and world.observer.model.morphology.is_intact
 
 

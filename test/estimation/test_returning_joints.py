@@ -48,10 +48,10 @@ class Standing:
 def test_a_leg_that_comes_back_elsewhere_is_no_contradiction():
     robot = Standing()
     robot.run(1.0)
-    robot.observer.set_morphology(WHOLE.without("RM").parameters())
+    robot.observer.set_morphology(WHOLE.without("RM"))
     robot.leg, robot.read = robot.pose[LEG] + AWAY, False
     assert robot.run(1.0) == {"ok"}
-    robot.observer.set_morphology(WHOLE.parameters())
+    robot.observer.set_morphology(WHOLE)
     assert robot.run(0.3) == {"ok"}  # its servos are being found
     robot.read = True
     assert robot.run(0.2, SLOW) == {"ok"}
@@ -63,8 +63,8 @@ def test_a_leg_that_comes_back_elsewhere_is_no_contradiction():
 def test_a_leg_that_comes_back_and_does_not_move_is_one():
     robot = Standing()
     robot.run(1.0)
-    robot.observer.set_morphology(WHOLE.without("RM").parameters())
+    robot.observer.set_morphology(WHOLE.without("RM"))
     robot.leg = robot.pose[LEG] + AWAY
     robot.run(0.5)
-    robot.observer.set_morphology(WHOLE.parameters())
+    robot.observer.set_morphology(WHOLE)
     assert "warn" in robot.run(1.5)

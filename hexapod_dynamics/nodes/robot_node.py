@@ -1,0 +1,72 @@
+"""The base of the nodes of one robot: its description and parameters, and the topics of other nodes as plain data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from builtin_interfaces.msg import Time
+from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, stamp_refusal
+from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, load_robot, stamp_seconds
+from rcl_interfaces.msg import ParameterEvent
+from sensor_msgs.msg import Imu
+from std_msgs.msg import Bool
+
+NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
+
+
+class RobotNode(GuardedNode):
+    """A node of the Robot `robot`.
+
+    values: its parameters by name. faults: those of the messages that it receives. joints, imu_input: what reads them.
+    """
+
+    def __init__(self, name: str, parameters: Iterable[ParameterSpec] = (), imu_topic: str = "imu/data") -> None:
+        super().__init__(name)
+        self.robot = load_robot(self)
+        self.values = declare_all(self, parameters, self.robot)
+        self.faults = Faults()
+        self.joints = JointInput(self.robot, self.faults)
+        self.imu_input = ImuInput(self.robot.imu.rotation, self.faults, imu_topic)
+
+    def subscribe_morphology(self, accept: Callable[[Morphology], object]) -> None:
+        """Call accept(morphology) for the declared damage and each change of it."""
+
+        def receive(message: ParameterEvent) -> None:
+            accept(Morphology.from_parameters(self.robot, values_of(message.new_parameters)))
+
+        self.create_subscription(ParameterEvent, "morphology", receive, LATCHED)
+
+    def subscribe_following(self, accept: Callable[[bool], object]) -> None:
+        """Call accept(following): whether `servos` executes commands, now and at each change."""
+        self.create_subscription(Bool, "servos/following", lambda message: accept(message.data), LATCHED)
+
+    def read_imu(self, message: Imu, now: float, age: float) -> ImuReading:
+        """Return what an Imu that is `age` [s] old at the time `now` [s] tells; a first covariance of -1: the quantity
+        is not given (REP-145).
+        """
+        o, a, w = message.orientation, message.linear_acceleration, message.angular_velocity
+        self.imu_input.check_clock(now, age)
+        return self.imu_input.read(
+            now,
+            None if message.orientation_covariance[0] == NOT_GIVEN else (o.x, o.y, o.z, o.w),
+            None if message.linear_acceleration_covariance[0] == NOT_GIVEN else (a.x, a.y, a.z),
+            None if message.angular_velocity_covariance[0] == NOT_GIVEN else (w.x, w.y, w.z),
+        )
+
+    def refuses_age(self, topic: str, age: float, limit: float = 0.5) -> bool:
+        """Return whether a message is more than `limit` [s] old, or as far in the future; that is a fault then."""
+        refusal = stamp_refusal(age, limit)
+        if refusal:
+            self.faults.add(topic, f"{topic} is refused: {refusal}")
+        return bool(refusal)
+
+
+def age_of(stamp: Time) -> float:
+    """Return the age [s] of a stamp; 0 if there is none."""
+    seconds = stamp_seconds(stamp)
+    return time.time() - seconds if seconds else 0.0
