@@ -27,6 +27,7 @@ from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.se3 import rotation_rpy
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 SLOW = 0.02  # [rad/s]
 
 
@@ -51,10 +52,14 @@ class Servos:
         stiffness, zone, lag, kind = (np.array([getattr(law, name) for law in laws]) for name in names)
         return cls(stiffness, zone, lag, kind, loaded=float(np.mean([law.load_friction for law in laws])))
 
-    def torques(self, lead: Array, rate: Array) -> Array:
-        """Torques (..., n) [N m] at leads (..., n) [rad] and rates (..., n) [rad/s] of the set-points."""
-        e = lead - (1.0 - self.kind) * self.lag * rate
-        torque = self.stiffness * (e - np.clip(e, -self.zone, self.zone))
+    def torques(self, lead: Array, rate: Array, joints: Indices | slice = slice(None)) -> Array:
+        """Torques (..., k) [N m] at leads (..., k) [rad] and rates (..., k) [rad/s] of the set-points.
+
+        joints: whose they are (k,), by default those of all in their order.
+        """
+        zone = self.zone[joints]
+        e = lead - (1.0 - self.kind[joints]) * self.lag[joints] * rate
+        torque = self.stiffness[joints] * (e - np.clip(e, -zone, zone))
         moves = rate / np.sqrt(rate**2 + SLOW**2)
         return np.asarray((torque - self.coulomb * moves) / (1.0 + self.loaded * np.sign(torque) * moves), np.float64)
 

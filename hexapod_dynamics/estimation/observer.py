@@ -106,8 +106,9 @@ class Observer:
         self.skipped = 0.0
         self.restarts = 0  # number of restarts because the model had tumbled
         # The history of the state, for measurements that are older than the state.
-        self._joints, self._rotations = TimedBuffer((self.count,)), TimedBuffer((3, 3))
-        self._springs = TimedBuffer((2, self.count))  # set-points without learnt offsets, stretches of the servos [rad]
+        self._rotations = TimedBuffer((3, 3))
+        # Joints, set-points without learnt offsets, stretches of the servos [rad].
+        self._joints = TimedBuffer((3, self.count))
         self._attitude: np.ndarray | None = None
         self._attitude_time = self._joints_time = -np.inf  # of the last measurements
         self._fits_at = np.inf  # time of the last attitude with which the model agreed
@@ -173,7 +174,7 @@ class Observer:
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
         """Process the angle [rad] of one joint measured at `time`: the servos are read one after the other."""
-        modelled = self._joints.element_at(time, joint) if self.started else angle
+        modelled = self._joints.element_at(time, 0, joint) if self.started else angle
         rate, joints = self.nu.item(6 + joint), self.joint_filter
         if not joints.measure(time, joint, angle, modelled, rate):
             return
@@ -189,9 +190,9 @@ class Observer:
             self._reach = self.commands.period
             return
         if self._learns:
-            stretch = self._springs.element_at(time, 1, joint)
+            stretch = self._joints.element_at(time, 2, joint)
             if self._bears[joint]:
-                self.dead_band.measure(joint, self._springs.element_at(time, 0, joint) - angle, stretch, rate)
+                self.dead_band.measure(joint, self._joints.element_at(time, 1, joint) - angle, stretch, rate)
             else:
                 self.odometry.strides.read_coxa(angle - modelled, stretch)
             self.servo_lag.measure(angle - modelled, rate)
@@ -305,10 +306,9 @@ class Observer:
         self._run(time)
         if not math.isfinite(sum(self.q.tolist()) + sum(self.position.tolist())):
             raise HexapodError("the state of the model is not finite: the model restarts from the measured joints")
-        self._joints.add(time, self.q)
         self._rotations.add(time, self.rotation)
         stretches = self.model.joint_torques / self.robot.servo.stiffness
-        self._springs.add(time, (self.model.setpoints - self.joint_filter.offsets, stretches))
+        self._joints.add(time, (self.q, self.model.setpoints - self.joint_filter.offsets, stretches))
         if time - self._learnt_at > PERIOD:
             passed = min(time - self._learnt_at, PERIOD)
             self.servo_lag.forget(passed)
@@ -344,7 +344,7 @@ class Observer:
         known = np.isfinite(place).all() and np.isfinite(yaw)
         self._origin = (place, yaw) if known else (np.zeros(2), 0.0)
         self.time = math.nan
-        for each in (self.commands, self._joints, self._rotations, self._springs, self.slope):
+        for each in (self.commands, self._joints, self._rotations, self.slope):
             each.clear()
         self._attitude = self._first = None
         self.joint_filter.clear()

@@ -1,21 +1,22 @@
 """Wrenches with which the feet lift the body, one for each step cycle, from the servos' leads while the robot
 walks or stands.
 
-A reading of a joint gives its servo's torque at that moment (`Servos`, loads.py): the lead of the set-point that it
-executes over the measured angle. The mean torques of a time window and the statics of the legs give a wrench; the mean
-of the windows of a whole cycle is free of the inertial forces of the steps, which repeat.
-Readings only add numbers to arrays; `close` computes, a few times a second.
+A reading of a joint gives its servo's torque at that moment (`Servos`, foot_loads.py): the lead of the set-point that
+it executes over the measured angle. The mean torques of a time window and the statics of the legs give a wrench; the
+mean of the windows of a whole cycle is free of the inertial forces of the steps, which repeat.
+Readings are only stored; `close` computes, a few times a second.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.estimation.foot_loads import SLOW, BodyStatics, Servos
+from hexapod_dynamics.estimation.foot_loads import BodyStatics, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
@@ -37,13 +38,12 @@ class WrenchWindows:
         n = robot.joint_count
         laws = robot.joint_servos
         self._delay = [law.latency for law in laws] if laws else [command_delay] * n
-        self._lag = ((1.0 - self.servos.kind) * self.servos.lag).tolist()
-        self._zone, self._stiffness = self.servos.zone.tolist(), self.servos.stiffness.tolist()
-        self._coulomb, self._loaded = self.servos.coulomb, self.servos.loaded
         self._period = command_period
         self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
-        self._sums = np.zeros((n, 3))  # integrals of angle and torque over the time between readings, and this time
-        self._last = np.full((n, 3), -math.inf)  # the previous reading: time, angle, torque
+        # Joint, time, angle, lead and rate of the set-point: of the readings of the open window, which are fewer than the
+        # length; of the newest reading of each joint before it.
+        self._readings: deque[tuple[int, float, float, float, float]] = deque(maxlen=1024)
+        self._last: dict[int, tuple[int, float, float, float, float]] = {}
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
         self._begin, self._now = math.nan, math.nan
         self.period = self._next_period = STANDING
@@ -68,7 +68,7 @@ class WrenchWindows:
         changed.
         """
         self._count = 0
-        self._last[:] = -math.inf
+        self._last = {}
         self._sent[:], self._sent_count = 0.0, 0
         self._open()
         self._windows = 0
@@ -102,18 +102,7 @@ class WrenchWindows:
         setpoint = before + min(max(since / self._period, 0.0), 1.0) * (target - before)
         # The mean rate of two periods: set-points are whole counts, so the rate of one period is rough.
         rate = 0.5 * (target - targets.item((newest - 2) % _ROWS, joint)) / self._period
-        lead, zone = setpoint - angle - self._lag[joint] * rate, self._zone[joint]
-        torque = self._stiffness[joint] * (lead - min(max(lead, -zone), zone))
-        if self._coulomb or self._loaded:
-            moves = rate / math.sqrt(rate * rate + SLOW**2)
-            torque = (torque - self._coulomb * moves) / (1.0 + math.copysign(self._loaded, torque) * moves)
-        last, sums = self._last[joint], self._sums[joint]
-        between = time - last.item(0)
-        if 0.0 < between < 0.3:  # [s]
-            sums[0] += 0.5 * between * (angle + last.item(1))
-            sums[1] += 0.5 * between * (torque + last.item(2))
-            sums[2] += between
-        last[0], last[1], last[2] = time, angle, torque
+        self._readings.append((joint, time, angle, setpoint - angle, rate))
 
     def measure_up(self, up: Array) -> None:
         """Process the upward direction (3,) in base_link: of the orientation filter, not of the accelerometer."""
@@ -164,12 +153,13 @@ class WrenchWindows:
 
     def _wrench_of_window(self) -> Array | None:
         """Return the mean wrench (6,) of the open window and open the next; None: too few readings."""
-        moving, measured, length = self.morphology.moving_mask, self._sums[:, 2], self._length
+        moving, length = self.morphology.moving_mask, self._length
+        angles, torques, measured = self._integrate()
         complete = bool((measured[moving] > 0.0).all()) and self._now - self._begin < 2.0 * length
-        angles = np.where(moving, self._sums[:, 0] / np.maximum(measured, 1e-6), 0.0)
+        angles = np.where(moving, angles / np.maximum(measured, 1e-6), 0.0)
         # The integrals are divided by the length of the window; a part that belongs to the next window still counts in
         # the cycle.
-        torques = np.where(moving, self._sums[:, 1] / length, 0.0)
+        torques = np.where(moving, torques / length, 0.0)
         if self._ups:
             self._up = self._up_sum / np.linalg.norm(self._up_sum)
         begin = self._begin + length
@@ -182,8 +172,21 @@ class WrenchWindows:
             return None
         return (statics.carried(torques[None]) - statics.body)[0]
 
+    def _integrate(self) -> Array:
+        """Return the integrals (3, n) of angle, torque and 1 over the times between the readings of the open window."""
+        rows = np.array([*self._last.values(), *self._readings])
+        self._last |= {reading[0]: reading for reading in self._readings}
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]  # joint by joint, the oldest first
+        joints, times, angles, leads, rates = rows.T
+        of = joints.astype(np.intp)
+        between = np.diff(times)
+        pairs = np.flatnonzero((np.diff(of) == 0) & (between > 0.0) & (between < 0.3))  # [s]
+        values = np.array([angles, self.servos.torques(leads, rates, of), np.ones(len(of))])
+        means = 0.5 * (values[:, pairs] + values[:, pairs + 1]) * between[pairs]
+        return np.array([np.bincount(of[pairs], each, self.robot.joint_count) for each in means])
+
     def _open(self) -> None:
-        self._sums[:] = 0.0
+        self._readings.clear()
         self._up_sum[:] = 0.0
         self._ups = 0
         self._begin = self._now = math.nan
