@@ -1,1 +1,1 @@
-"""Control that acts on measured state: feed-forward, foot forces, servo set-points, pose guard, low-voltage posture."""
+"""Control that acts on measured state: feed-forward, servo set-points, pose guard, low-voltage posture."""

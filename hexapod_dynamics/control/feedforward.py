@@ -1,8 +1,13 @@
 """Joint torques that the commanded motion needs: inverse dynamics with the contact forces of the standing legs.
 
 h = ID(R, q, nu, nudot) is the wrench on the base and the joint torques without contact, f the feet's forces that make
-up h_base (FootForces: non-negative least squares), and tau_i = h_i - J_tip,i^T f_i: the leg rows of Farghdani & Chhabra
-2025, eq. (6), with tip wrenches.
+up h_base, and tau_i = h_i - J_tip,i^T f_i: the leg rows of Farghdani & Chhabra 2025, eq. (6), with tip wrenches. f is the
+solution of a non-negative least-squares problem (FootForces):
+
+    minimise  | W (S_i A_i f_i - F) |^2 + r |f|^2 / weight      over f_i in the friction pyramid of a standing leg
+
+with `A_i = [I; [p_i]] R^T` the map from a force at tip i (world axes) to a wrench on the body (body axes, force first).
+The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`.
 
 A position servo, modelled as a motor behind a spring and a damper, needs their rates, too:
 
@@ -17,11 +22,30 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.control.foot_forces import FootForces
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 from hexapod_dynamics.simulation.predictor import Predictor
+
+ROUNDS = 3  # changes of the set of edges in use, for each edge; Lawson and Hanson need about one
+
+
+class FootForces(_core.FootForces):
+    """Distributes a body wrench over the standing feet: Lawson and Hanson, compiled (core/foot_forces.h).
+
+    Args:
+        legs: number of legs.
+        friction: half opening of the friction pyramid (its edges lie in the cone), dimensionless.
+        regularisation: cost of a foot force relative to an error of the wrench, dimensionless.
+
+    length [m] converts moments to forces in the residual: about the feet's distance from the body.
+    """
+
+    def __init__(self, legs: int, *, friction: float = 0.6, regularisation: float = 1e-2) -> None:
+        self.legs, self.length, self.regularisation = legs, 0.15, regularisation
+        side = friction / np.sqrt(2.0)
+        self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])
+        super().__init__(self.edges, legs, self.length, regularisation, ROUNDS * self.edges.shape[1] * legs)
 
 
 class Feedforward:
@@ -29,20 +53,15 @@ class Feedforward:
 
     Args:
         robot: Robot.
-        friction: coefficient of the feet's friction pyramid.
-        clearance: height above the ground at which a foot carries no load [m]; below it, the load capacity
-            increases linearly, so that torques change continuously from one tripod to the other.
         model: a Predictor of the same robot, whose compiled model and morphology are used, so that prediction and
             torques assume the same damage; by default one of its own.
 
     """
 
-    def __init__(
-        self, robot: Robot, *, friction: float = 0.6, clearance: float = 0.004, model: Predictor | None = None
-    ) -> None:
-        self.robot, self.clearance, self._model = robot, clearance, model or Predictor(robot)
-        feet = FootForces(len(robot.legs), friction=friction)
-        self._memory, self._memory_ahead = (_core.CommandedTorques(self._model, feet) for _ in range(2))
+    def __init__(self, robot: Robot, *, model: Predictor | None = None) -> None:
+        self.robot, self._model = robot, model or Predictor(robot)
+        feet = FootForces(len(robot.legs))
+        self._memory, self._memory_beside = (_core.CommandedTorques(self._model, feet) for _ in range(2))
         memory = self._memory
         self.tips, self.load, self.forces, self.torques = memory.tips, memory.load, memory.forces, memory.torques
 
@@ -76,10 +95,12 @@ class Feedforward:
         memory = self._memory
         along_x, along_y = self._model.slope.tolist()  # as estimated by the Observer
         memory.rotation[:], memory.joints[:] = rotation, predicted_joints
-        memory.set_load(memory.joints, along_x, along_y, height, self.clearance)
-        return self._solve(memory, rotation, twist, joints, rates, accelerations)
+        # From 4 mm above the ground, where a foot carries no load, the load capacity increases linearly downwards, so
+        # that torques change continuously from one tripod to the other.
+        memory.set_load(memory.joints, along_x, along_y, height, 0.004)
+        return _solve(memory, rotation, twist, joints, rates, accelerations)
 
-    def solve_with_present_load(
+    def solve_rates(
         self,
         rotation: np.ndarray,
         twist: np.ndarray,
@@ -87,62 +108,36 @@ class Feedforward:
         rates: np.ndarray,
         accelerations: np.ndarray,
     ) -> np.ndarray:
-        """Compute the torques (n,) [N m] of another state, with the load of the feet from the last call of `solve`.
+        """Compute the time derivative (n,) [N m/s] of the torques along the commanded motion, after `solve`, whose
+        standing feet and damage it uses; `tips`, `load`, `forces` and `torques` do not change.
 
-        Arguments as for `solve`; `tips`, `load`, `forces` and `torques` do not change.
-        """
-        memory = self._memory_ahead
-        memory.load[:] = self.load
-        return self._solve(memory, rotation, twist, joints, rates, accelerations)
-
-    def _solve(
-        self,
-        memory: _core.CommandedTorques,
-        rotation: np.ndarray,
-        twist: np.ndarray,
-        joints: np.ndarray,
-        rates: npt.ArrayLike,
-        accelerations: npt.ArrayLike,
-    ) -> np.ndarray:
-        memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
-        memory.rotation[:], memory.joints[:] = rotation, joints
-        return memory.solve()
-
-
-class TorqueRates:
-    """Time derivative of a `Feedforward`'s torques along the commanded motion.
-
-    Central difference of the compiled model along the motion q + s q' + s^2/2 q'', with a constant body twist and with
-    the present share of each foot in the load. Equal to the analytic first derivative (papers/nth_order.py) to 1e-6 at
-    a hundredth of its cost. limit [N m/s] bounds the rates when the set of standing feet changes.
-    """
-
-    def __init__(self, feedforward: Feedforward, *, step: float = 1e-4, limit: float = 20.0) -> None:
-        self._feedforward, self._step, self._limit = feedforward, step, limit
-        self.rates = np.zeros(feedforward.robot.joint_count)
-
-    def solve(
-        self,
-        rotation: np.ndarray,
-        twist: np.ndarray,
-        joints: np.ndarray,
-        rates: np.ndarray,
-        accelerations: np.ndarray,
-    ) -> np.ndarray:
-        """Compute the rates (n,) [N m/s]; call it after `Feedforward.solve`, whose standing feet and damage it uses.
+        Central difference of the compiled model along the motion q + s q' + s^2/2 q'', with a constant body twist and
+        with the present share of each foot in the load. Equal to the analytic first derivative (papers/nth_order.py) to
+        1e-6 at a hundredth of its cost.
 
         rotation (3, 3) world <- base_link; twist (6,); joints, rates, accelerations (n,) as commanded.
         """
-        turn = np.zeros(6)
-        self.rates[:] = 0.0
-        for s in (-self._step, self._step):
+        memory, step = self._memory_beside, 1e-4  # [s]
+        turn, difference = np.zeros(6), np.zeros(self.robot.joint_count)
+        memory.load[:] = self.load
+        for s in (-step, step):
             turn[3:] = s * np.asarray(twist)[3:]
-            torques = self._feedforward.solve_with_present_load(
-                rotation @ exp(turn)[:3, :3],
-                twist,
-                joints + s * rates + s * s / 2 * accelerations,
-                rates + s * accelerations,
-                accelerations,
+            there = joints + s * rates + s * s / 2 * accelerations
+            torques = _solve(
+                memory, rotation @ exp(turn)[:3, :3], twist, there, rates + s * accelerations, accelerations
             )
-            self.rates += torques / (2 * s)
-        return np.clip(self.rates, -self._limit, self._limit, out=self.rates)
+            difference += torques / (2 * s)
+        return np.clip(difference, -20.0, 20.0)  # [N m/s] when the set of standing feet changes
+
+
+def _solve(
+    memory: _core.CommandedTorques,
+    rotation: np.ndarray,
+    twist: np.ndarray,
+    joints: np.ndarray,
+    rates: npt.ArrayLike,
+    accelerations: npt.ArrayLike,
+) -> np.ndarray:
+    memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
+    memory.rotation[:], memory.joints[:] = rotation, joints
+    return memory.solve()

@@ -1,7 +1,7 @@
 # Foot forces, and the joint torques that a commanded motion needs.
 
 cdef class FootForces:
-    """Memory of the foot forces of a robot; see control/foot_forces.py.
+    """Memory of the foot forces of a robot; see control/feedforward.py.
 
     edges (3, 4): of a friction pyramid; length [m] converts moments to forces; r: regularisation; rounds: most changes of the
     edges in use, which are kept between calls.

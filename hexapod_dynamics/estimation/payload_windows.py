@@ -40,8 +40,8 @@ class WrenchWindows:
         self._delay = [law.latency for law in laws] if laws else [command_delay] * n
         self._period = command_period
         self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
-        # Joint, time, angle, lead and rate of the set-point: of the readings of the open window, which are fewer than the
-        # length; of the newest reading of each joint before it.
+        # Joint, time, angle, lead and rate of the set-point: of the readings of the open window, which are fewer than
+        # this length, and of the newest reading of each joint before it.
         self._readings: deque[tuple[int, float, float, float, float]] = deque(maxlen=1024)
         self._last: dict[int, tuple[int, float, float, float, float]] = {}
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0

@@ -157,18 +157,14 @@ class ServosNode(RobotNode):
                 return
             self.loop.align(age, ALIGNED)
             self._pace(age, now)
-        if not self.watch.accepts(message.header.frame_id, now):
-            self.control.hold_when_commands_stop(now)
-            return
-        if self._is_backlog(now):
+        if not self.watch.accepts(message.header.frame_id, now) or self._is_backlog(now):
             self.control.hold_when_commands_stop(now)
             return
         if math.isnan(sum(positions)):
-            bad = [k for k, position in enumerate(positions) if not math.isfinite(position)]
+            bad = next(k for k, position in enumerate(positions) if not math.isfinite(position))
+            asked = f"joint_commands asks {positions[bad]} of {message.name[bad]}"
             self.get_logger().warning(
-                f"joint_commands asks {positions[bad[0]]} of {message.name[bad[0]]}: the joint "
-                "holds; leave it out of the message instead",
-                throttle_duration_sec=5.0,
+                f"{asked}: the joint holds; leave it out of the message instead", throttle_duration_sec=5.0
             )
         self._poll_torques()
         self.control.follow(np.array(joints.joints, np.intp), message.position, now)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
+from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.estimation.payload import HEIGHT, Payload, PayloadEstimator
@@ -153,7 +153,6 @@ class Prediction:
         spread = Spread.of_robot(robot, math.radians(s.imu_mounting_error), math.radians(s.servo_angle_error))
         self.observer = Observer(robot, s, spread)
         self._feedforward = Feedforward(robot, model=self.observer.model)
-        self._torque_rates = TorqueRates(self._feedforward)
         self._last_rates, self._accelerations = np.zeros(n), np.zeros(n)  # of the commanded joints
         self._commanded = self._advanced = -math.inf  # times of the last command and of the last prediction
         self.payload: PayloadWeighing | None = None
@@ -254,7 +253,7 @@ class Prediction:
         if self.settings.feedforward_rates:
             servo = self.robot.servo
             lead = commands.period - servo.damping / servo.stiffness
-            torques += lead * self._torque_rates.solve(observer.rotation, body, *motion)
+            torques += lead * self._feedforward.solve_rates(observer.rotation, body, *motion)
         observer.feed_forward(torques)
         return torques
 

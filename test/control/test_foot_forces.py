@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize, nnls
 from support.allocations import least_growth
 
-from hexapod_dynamics.control.foot_forces import FootForces
+from hexapod_dynamics.control.feedforward import FootForces
 from hexapod_dynamics.errors import HexapodError
 
 ANGLES = np.deg2rad([45, 90, 135, -135, -90, -45])
@@ -94,7 +94,7 @@ def test_nobody_stands_nobody_pushes():
     ids=["not a number", "infinite", "no convergence"],
 )
 def test_what_the_solver_cannot_do_is_an_error_of_this_package(monkeypatch, wrench, rounds, words):
-    monkeypatch.setattr("hexapod_dynamics.control.foot_forces.ROUNDS", rounds)
+    monkeypatch.setattr("hexapod_dynamics.control.feedforward.ROUNDS", rounds)
     with pytest.raises(HexapodError, match=f"no foot forces.*{words}"):
         FootForces(6).solve(wrench, np.eye(3), TIPS, np.ones(6))
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.servo_tracking import PERIOD, ROBOT, leg_error, motor_motion, servo_move, tracking_error
 
-from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
+from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.nth_order import FloatingBase, recursive
@@ -32,7 +32,7 @@ def test_rates_equal_the_analytic_first_derivative_of_the_whole_robot():
         feedforward = Feedforward(ROBOT)
         torques = feedforward.solve(rotation, 5.0, twist, q, qdot, qddot, q)  # high up: no foot carries
         assert np.allclose(torques, analytic[0], rtol=1e-9, atol=1e-9)
-        rates = TorqueRates(feedforward).solve(rotation, twist, q, qdot, qddot)
+        rates = feedforward.solve_rates(rotation, twist, q, qdot, qddot)
         assert np.allclose(rates, analytic[1], rtol=1e-6, atol=1e-6)  # h^2 of the central difference
 
 
@@ -40,11 +40,10 @@ def test_rates_equal_differences_while_feet_carry():
     gait = TripodGait(swing="minimum_jerk").bind(ROBOT)
     gait.reset(walking=True, phase=0.13)
     feedforward = Feedforward(ROBOT)
-    rates = TorqueRates(feedforward)
     q, qdot = (array.copy() for array in gait.step(PERIOD))
     still, twist = np.zeros(18), np.array([0.077, 0, 0, 0, 0, 0])
     feedforward.solve(np.eye(3), 0.12, twist, q, qdot, still, q)
-    ours = rates.solve(np.eye(3), twist, q, qdot, still)
+    ours = feedforward.solve_rates(np.eye(3), twist, q, qdot, still)
     h = 1e-3
     there, here = (feedforward.solve(np.eye(3), 0.12, twist, q + s * qdot, qdot, still, q).copy() for s in (h, -h))
     assert np.allclose(ours, (there - here) / (2 * h), atol=0.02 * np.abs(ours).max())
