@@ -1,8 +1,8 @@
 """Joint torques that the commanded motion needs: inverse dynamics with the contact forces of the standing legs.
 
 h = ID(R, q, nu, nudot) is the wrench on the base and the joint torques without contact, f the feet's forces that make
-up h_base, and tau_i = h_i - J_tip,i^T f_i: the leg rows of Farghdani & Chhabra 2025, eq. (6), with tip wrenches. f is the
-solution of a non-negative least-squares problem (FootForces):
+up h_base, and tau_i = h_i - J_tip,i^T f_i: the leg rows of Farghdani & Chhabra 2025, eq. (6), with tip wrenches.
+f solves a non-negative least-squares problem (FootForces):
 
     minimise  | W (S_i A_i f_i - F) |^2 + r |f|^2 / weight      over f_i in the friction pyramid of a standing leg
 

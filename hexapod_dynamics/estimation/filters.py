@@ -9,6 +9,7 @@ model, with a margin. A joint that should be measured but is not, is inconsisten
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,52 +21,44 @@ from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector, rotation_z
 class TimedBuffer:
     """Stores the last values of an array with their times; `at` interpolates linearly, without extrapolation.
 
-    shape: of one value. size: number of stored values.
+    shape: of one value; without a value, there are zeros. size: number of stored values.
     """
 
     def __init__(self, shape: tuple[int, ...], size: int = 64) -> None:
-        self._times = [-math.inf] * size
-        self._values = np.zeros((size, *shape))
-        self._next = 0
+        self._nothing = -math.inf, np.zeros(shape)
+        self._rows = deque([self._nothing], size)
 
     def clear(self) -> None:
         """Delete all values."""
-        self._times = [-math.inf] * len(self._times)
-        self._next = 0
+        self._rows.clear()
+        self._rows.append(self._nothing)
 
     def add(self, time: float, value: npt.ArrayLike | tuple[np.ndarray, ...]) -> None:
         """Store a value at a time [s] later than all stored ones."""
-        slot = self._next % len(self._times)
-        self._times[slot] = time
-        self._values[slot] = value
-        self._next += 1
+        self._rows.append((time, np.array(value, float)))
 
     def at(self, time: float) -> np.ndarray:
         """Return the value at `time` [s]."""
-        slot, after, share = self._between(time)
-        if share == 0.0:
-            return self._values[slot]
-        return (1.0 - share) * self._values[slot] + share * self._values[after]
+        before, after, share = self._between(time)
+        return before if share == 0.0 else (1.0 - share) * before + share * after
 
     def element_at(self, time: float, *index: int) -> float:
         """Return one element of the value at `time` [s]."""
-        slot, after, share = self._between(time)
-        here = self._values.item(slot, *index)
-        return here if share == 0.0 else (1.0 - share) * here + share * self._values.item(after, *index)
+        before, after, share = self._between(time)
+        here = before.item(*index)
+        return here if share == 0.0 else (1.0 - share) * here + share * after.item(*index)
 
-    def _between(self, time: float) -> tuple[int, int, float]:
-        """Return two slots, and the weight of the second one's value in the value at `time` [s]."""
-        times, size = self._times, len(self._times)
-        count = min(self._next, size)
-        slot = back = 0
-        for back in range(1, count + 1):  # measurements are recent, so this takes only a few steps
-            slot = (self._next - back) % size
-            if times[slot] <= time or back == count:
+    def _between(self, time: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return two stored values, and the weight of the second one in the value at `time` [s]."""
+        before = after = self._rows[-1]
+        for before in reversed(self._rows):  # measurements are recent, so this takes only a few steps
+            if before[0] <= time:
                 break
-        if back <= 1 or times[slot] >= time:
-            return slot, slot, 0.0
-        after = (slot + 1) % size
-        return slot, after, (time - times[slot]) / (times[after] - times[slot])
+            after = before
+        if before[0] == -math.inf:
+            before = after
+        begin, end = before[0], after[0]
+        return before[1], after[1], (time - begin) / (end - begin) if begin < time < end else 0.0
 
 
 class JointFilter:

@@ -74,12 +74,12 @@ class Observer:
     def __init__(self, robot: Robot, settings: ObserverSettings | None = None, spread: Spread | None = None) -> None:
         self.settings = s = settings or ObserverSettings()
         self.robot, self.count = robot, robot.joint_count
-        self._ahead = np.arange(1, round(s.horizon / HORIZON_PERIOD) + 1) * HORIZON_PERIOD
-        self._future = np.zeros((self._ahead.size, self.count))
+        self.steps_ahead = round(s.horizon / HORIZON_PERIOD)  # rows that `predict_path` returns
+        self._ahead = np.arange(1, self.steps_ahead + 1) * HORIZON_PERIOD
         self.model = model = Predictor(
             robot,
             timestep=s.timestep,
-            horizon_steps=self._ahead.size,
+            horizon_steps=self.steps_ahead,
             horizon_period=HORIZON_PERIOD,
             horizon_timestep=s.horizon_timestep,
         )
@@ -128,11 +128,6 @@ class Observer:
     def started(self) -> bool:
         """True if there is a state; it starts from measured joints."""
         return not math.isnan(self.time)
-
-    @property
-    def steps_ahead(self) -> int:
-        """Number of rows that `predict_path` returns."""
-        return self._ahead.size
 
     # ---- inputs -----------------------------------------------------------------------------------------------
 
@@ -353,11 +348,10 @@ class Observer:
 
     def predict_path(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
-        if self.commands.forecast(time, self._ahead, self._future):
-            self._future += self.joint_filter.offsets
-        else:
-            self._future[:] = self.model.setpoints
-        return self.model.roll_out(self._future)
+        future = self.commands.forecast(time, self._ahead)
+        if future is None:
+            return self.model.roll_out(np.tile(self.model.setpoints, (self.steps_ahead, 1)))
+        return self.model.roll_out(future + self.joint_filter.offsets)
 
     def _start(self, time: float) -> None:
         latest = np.nan_to_num(self._latest(self.commands.commanded))

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Collection
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings, PoseGuard
 from hexapod_dynamics.errors import HexapodError
@@ -35,9 +36,7 @@ class CommandHistory:
         # The stored history, and the recent commands that must match earlier ones, of 4 and 0.4 s: the longest period
         # of a gait that can be found is the difference.
         self._capacity, self._window = round(4.0 / period), round(0.4 / period)
-        # Every row is written twice, one capacity apart, so that the last rows are always one contiguous block.
-        self._rows = np.zeros((2 * self._capacity, width))
-        self._next = 0
+        self._rows = np.zeros((self._capacity, width))  # the newest last
         self._errors = np.empty(self._capacity - self._window)
         self._difference = np.empty((self._errors.size, self._window, width))
         self._stamp: float | None = None
@@ -70,7 +69,7 @@ class CommandHistory:
             expected = self._stamp + (missed + 1) * self.period
             self._stamp = expected + 0.1 * (stamp - expected)
         if missed:
-            before = self._last().copy()
+            before = self._rows[-1].copy()
             for step in range(1, missed + 1):
                 self._push(before + (positions - before) * (step / (missed + 1)))
         self._push(positions)
@@ -82,47 +81,36 @@ class CommandHistory:
         lag = self._find_lag()
         return None if lag is None else lag * self.period
 
-    def forecast(self, ahead: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def forecast(self, ahead: npt.ArrayLike) -> np.ndarray:
         """Return the commands `ahead` (K,) [s] after the last one, as (K, width) [rad]."""
         ahead = np.asarray(ahead, dtype=float)
-        out = np.empty((ahead.size, self.width)) if out is None else out
         if self.count == 0:
             raise HexapodError("no command has been received: there is nothing to extrapolate")
-        last = self._last()
+        last = self._rows[-1]
         fade = np.exp(-ahead / DECAY)[:, None]
         lag = self._find_lag()
         if lag is None:
             previous = self._recent()[-2] if self.count > 1 else last
-            rate = (last - previous) / self.period
-            np.multiply(rate, DECAY * (1 - fade), out=out)
-            out += last
-            return out
+            return last + (last - previous) / self.period * DECAY * (1 - fade)
         steps = ahead / self.period
         back = lag * np.ceil(np.maximum(steps, 1e-9) / lag) - steps  # number of rows before the last one, >= 0
-        self._interpolate(back, out)
         seam = last - self._interpolate(np.array([lag]))[0]
-        out += fade * seam
-        return out
+        return self._interpolate(back) + fade * seam
 
     def _recent(self) -> np.ndarray:
-        end = (self._next - 1) % self._capacity + self._capacity + 1
-        return self._rows[end - min(self.count, self._capacity) : end]
-
-    def _last(self) -> np.ndarray:
-        return self._rows[(self._next - 1) % self._capacity]
+        return self._rows[self._capacity - self.count :]
 
     def _push(self, positions: np.ndarray) -> None:
-        slot = self._next % self._capacity
-        self._rows[slot] = self._rows[slot + self._capacity] = positions
-        self._next += 1
+        self._rows[:-1] = self._rows[1:]
+        self._rows[-1] = positions
         self.count = min(self.count + 1, self._capacity)
 
-    def _interpolate(self, back: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def _interpolate(self, back: np.ndarray) -> np.ndarray:
         rows = self._recent()
         place = len(rows) - 1 - back
         below = np.clip(np.floor(place).astype(int), 0, len(rows) - 2)
         share = (place - below)[:, None]
-        return np.add(rows[below] * (1 - share), rows[below + 1] * share, out=out)
+        return rows[below] * (1 - share) + rows[below + 1] * share
 
     def _find_lag(self) -> float | None:
         """Return the period in rows, searched at most once after each command, when it is needed."""
@@ -228,11 +216,10 @@ class ServoCommands:
         self._generation[joint] += 1
         self.guard.synchronise_setpoint(self._generation, angles, np.arange(count) == joint)
 
-    def forecast(self, time: float, ahead: np.ndarray, out: np.ndarray) -> bool:
-        """Write the set-points `ahead` (K,) [s] after `time` to out (K, n); return False if nothing was commanded."""
+    def forecast(self, time: float, ahead: np.ndarray) -> np.ndarray | None:
+        """Return the set-points (K, n) `ahead` (K,) [s] after `time`; None if nothing was commanded."""
         if not self.history.count:
-            return False
+            return None
         # A command reaches the servos after the delay and is executed within a period.
         lag = time - self._last - self.delay - self.period
-        self.history.forecast(np.maximum(ahead + lag, 0.0), out=out)
-        return True
+        return self.history.forecast(np.maximum(ahead + lag, 0.0))
