@@ -76,8 +76,8 @@ class DynamicsNode(RobotNode):
             self.faults.add(topic, f"{topic} is refused: {refusal}")
             return
         self._command_age = age
-        command = self.joints.row(topic, names, positions)
-        rates = self.joints.row(topic, names, velocities) if velocities else np.zeros(len(command))
+        command = self.joints.arrange(names, positions)
+        rates = self.joints.arrange(names, velocities) if velocities else np.zeros(len(command))
         self.prediction.command(now - max(age, 0.0), command, rates, now)
 
     def _on_measurements(self, message: JointState) -> None:

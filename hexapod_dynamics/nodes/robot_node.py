@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from builtin_interfaces.msg import Time
+from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, stamp_refusal
 from hexapod_dynamics.parameters.spec import ParameterSpec
@@ -34,10 +35,15 @@ class RobotNode(GuardedNode):
         self.imu_input = ImuInput(self.robot.imu.rotation, self.faults, imu_topic)
 
     def subscribe_morphology(self, accept: Callable[[Morphology], object]) -> None:
-        """Call accept(morphology) for the declared damage and each change of it."""
+        """Call accept(morphology) for the declared damage and each change of it; an impossible one is a fault."""
 
         def receive(message: ParameterEvent) -> None:
-            accept(Morphology.from_parameters(self.robot, values_of(message.new_parameters)))
+            try:
+                morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
+            except MorphologyError as error:
+                self.faults.add("morphology", f"morphology: {error}")
+                return
+            accept(morphology)
 
         self.create_subscription(ParameterEvent, "morphology", receive, LATCHED)
 

@@ -224,6 +224,12 @@ class JointInput:
             row[joint] = value
         return row
 
+    def arrange(self, names: Sequence[str], values: Sequence[float]) -> np.ndarray:
+        """Return the values of a command that is not refused in the robot's order (n,), NaN where there is none."""
+        row = np.full(len(self._names), np.nan)
+        row[self.order(names).joints] = values
+        return row
+
     def command_refusal(
         self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float] = ()
     ) -> str:

@@ -136,7 +136,8 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
 )
 def test_joint_states_of_other_names_or_in_degrees_are_told_as_that(names, positions, said):
     servos = TopicServos(PortSettings("joint_states"), range(18))
-    joints = ForeignJoints(MagicMock(), servos, ROBOT, "joint_commands", JointInput(ROBOT, Faults()))
+    node = MagicMock(robot=ROBOT, joints=JointInput(ROBOT, Faults()))
+    joints = ForeignJoints(node, servos, "joint_commands")
     joints._on_states(JointState(name=names, position=positions))
     with pytest.raises(BusError, match=said):
         servos.open()
@@ -148,12 +149,10 @@ def test_joint_states_of_other_names_or_in_degrees_are_told_as_that(names, posit
 
 @pytest.mark.parametrize("interface", ["joint_commands", "commands", "joint_trajectory"])
 def test_set_points_are_published_in_the_form_of_the_other_driver(interface):
-    node, sent = MagicMock(), {}
+    node, sent = MagicMock(robot=ROBOT), {}
     node.create_publisher = lambda kind, topic, qos: MagicMock(publish=lambda message: sent.update({topic: message}))
     node.get_clock().now().to_msg.return_value = Time()
-    joints = ForeignJoints(
-        node, TopicServos(PortSettings("joint_states"), range(18)), ROBOT, interface, JointInput(ROBOT, Faults())
-    )
+    joints = ForeignJoints(node, TopicServos(PortSettings("joint_states"), range(18)), interface)
     angles = np.linspace(-0.5, 0.5, 18)
     joints.publish(angles, 0.5)
     assert set(sent) == {"joint_commands", interface}

@@ -13,6 +13,7 @@ from support.ros_session import wait_until
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.dynamics import DynamicsNode
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros import node_functions
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.executors import SingleThreadedExecutor
@@ -231,7 +232,10 @@ def test_ticks_keep_their_turn_beside_a_thread_that_calls_without_a_pause(probe,
 @pytest.fixture
 def dynamics(probe, monkeypatch):
     """The class TickLoop, from which a node `dynamics` with a command period of 0.1 s has made its loop: a mock."""
-    monkeypatch.setattr("hexapod_dynamics.nodes.dynamics.declare", lambda node, parameter: 0.1)
+    slow = {"command_period": 0.1}
+    monkeypatch.setattr(
+        "hexapod_dynamics.nodes.robot_node.declare_all", lambda *of: node_functions.declare_all(*of) | slow
+    )
     with patch("hexapod_dynamics.nodes.dynamics.TickLoop") as made:
         node = DynamicsNode()
         yield made
