@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hexapod_dynamics.detection.decisions import Decision
+from hexapod_dynamics.nodes.morphology_messages import request_of
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 # Time [s] without an answer after which the service is called again. For 10 s ROS still lists a killed server: the
@@ -65,11 +65,8 @@ class DeclarationClient:
                 self._end(call)
 
     def _ask(self, call: _Call, now: float) -> None:
-        request = SetParametersAtomically.Request()
-        values = call.decision.values.items()
-        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values]
         call.again = now + UNANSWERED
-        call.futures.append(self._client.call_async(request))
+        call.futures.append(self._client.call_async(request_of(call.decision.values)))
         call.futures[-1].add_done_callback(lambda future: self._answered(call, future))
 
     def _answered(self, call: _Call, future: Future) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterEvent, ParameterType
+from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
@@ -47,11 +48,14 @@ def _list_types() -> str:
     return f"a bool is needed ({bools}) or a double ({doubles})"
 
 
+def request_of(values: Mapping[str, object]) -> SetParametersAtomically.Request:
+    """Return the request of `set_morphology` or `simulator/set_damage` for {name: value}."""
+    parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+    return SetParametersAtomically.Request(parameters=parameters)
+
+
 def full_set(node: Node, morphology: Morphology) -> ParameterEvent:
     """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
-    event = ParameterEvent(node=node.get_fully_qualified_name())
-    event.stamp = node.get_clock().now().to_msg()
-    event.new_parameters = [
-        Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
-    ]
-    return event
+    named = request_of(morphology.parameters()).parameters
+    stamp = node.get_clock().now().to_msg()
+    return ParameterEvent(node=node.get_fully_qualified_name(), stamp=stamp, new_parameters=named)

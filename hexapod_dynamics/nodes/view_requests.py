@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import Quaternion, Wrench
+from hexapod_dynamics.nodes.morphology_messages import request_of
 from hexapod_dynamics.ros.node_functions import NEWEST
 from hexapod_dynamics.view.access import page_name
 from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ class RosCommands:
         self._put.publish(Quaternion(x=math.sin(roll / 2), w=math.cos(roll / 2)))
 
     def _set(self, client: Client, values: Mapping[str, bool | float]) -> None:
-        request = SetParametersAtomically.Request()
-        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        self._call(client, request, lambda r: (r.result.successful, r.result.reason))
+        self._call(client, request_of(values), lambda r: (r.result.successful, r.result.reason))
 
     def _call(self, client: Client, request: object, read: Callable[..., tuple[bool, str]]) -> None:
         if not client.service_is_ready():

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import rclpy
 from hexapod_dynamics.damage import KINDS, DamageKind
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.morphology_messages import request_of, values_of
 from hexapod_dynamics.process_environment import allow_participants
 from hexapod_dynamics.ros.node_functions import LATCHED
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
 
 
@@ -140,9 +139,7 @@ def _call(node: Node, given: argparse.Namespace) -> int:
         where = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"
         print(f"nobody offers {client.srv_name}: {where}", file=sys.stderr)
         return 2
-    request = SetParametersAtomically.Request()
-    request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-    future = client.call_async(request)
+    future = client.call_async(request_of(values))
     rclpy.spin_until_future_complete(node, future, timeout_sec=given.timeout)
     if not future.done():
         print(f"{client.srv_name} did not answer within {given.timeout} s", file=sys.stderr)
