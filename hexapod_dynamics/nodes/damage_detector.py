@@ -16,7 +16,8 @@ from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
-from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
+from hexapod_dynamics.parameters.damage_detector import PARAMETERS
+from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, status_of, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -34,8 +35,8 @@ class DamageDetectorNode(RobotNode):
     def __init__(self) -> None:
         super().__init__("damage_detector", PARAMETERS)
         robot, values = self.robot, self.values
-        settings = DetectorSettings(**{parameter.name: values[parameter.name] for parameter in SETTINGS})
         try:
+            settings = settings_of(DetectorSettings, values)
             self.detection = DamageDetection(robot, values["detect"], settings, faults=self.faults)
         except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
             raise ParameterError(str(error)) from None

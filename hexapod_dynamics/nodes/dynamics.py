@@ -12,12 +12,13 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.nodes.messages import pose_values
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages, SupportMarkers
 from hexapod_dynamics.nodes.robot_node import NOT_GIVEN, RobotNode, age_of
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
-from hexapod_dynamics.parameters.commands import read_guard
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
+from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics
@@ -31,8 +32,8 @@ class DynamicsNode(RobotNode):
     def __init__(self) -> None:
         super().__init__("dynamics", PARAMETERS)
         robot, values = self.robot, self.values
-        given = {name: values[name] for name in PredictionSettings.__dataclass_fields__.keys() & values.keys()}
-        self.prediction = Prediction(robot, PredictionSettings(**given, guard=read_guard(values)), self.faults)
+        settings = settings_of(PredictionSettings, values, guard=settings_of(GuardSettings, values))
+        self.prediction = Prediction(robot, settings, self.faults)
         self._timed = -math.inf  # time of the last servos/measurements
         self._command_age = 0.0  # [s] of the newest command that this tick accepted; 0: none
         rate, period = values["rate"], values["command_period"]

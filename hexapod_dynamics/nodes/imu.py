@@ -19,7 +19,8 @@ from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
 from hexapod_dynamics.nodes.messages import StampConverter, fill_transform, transform
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.onboard.inputs import Vector
-from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
+from hexapod_dynamics.parameters.imu import PARAMETERS
+from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, frame
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import IMU_BUS, calibration_file, device_directory
@@ -40,7 +41,7 @@ class ImuNode(RobotNode):
         self.source = values["source"]
         self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
         self.frame = frame(self, values["frame_id"])
-        settings = Mpu6050Settings(**{parameter.name: values[parameter.name] for parameter in CHIP})
+        settings = settings_of(Mpu6050Settings, values)
         self.imu = CalibratedImu(
             settings.rate,
             mounting.rotation,

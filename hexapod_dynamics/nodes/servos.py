@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.control.posture import SupplyLimits, seated_pose
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
@@ -36,8 +36,8 @@ from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.stops import Stops, restored_stop
 from hexapod_dynamics.onboard.inputs import SourceLock, stamp_refusal
-from hexapod_dynamics.parameters.commands import read_guard
 from hexapod_dynamics.parameters.servos import PARAMETERS
+from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.ros import start
@@ -68,11 +68,11 @@ class ServosNode(RobotNode):
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
         self._period, self._timeout = values["command_period"], values["command_timeout"]
-        self.guard = PoseGuard.of_robot(self.robot, read_guard(values))
+        self.guard = PoseGuard.of_robot(self.robot, settings_of(GuardSettings, values))
         supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
         seated = seated_pose(self.robot, values["sit_pose"])
         # The chain is last: no hardware is accessed before every parameter has been accepted.
-        settings = SupervisorSettings(seated, self._period, self._timeout, values["sit_speed"], supply)
+        settings = settings_of(SupervisorSettings, values, seated=seated, period=self._period, supply=supply)
         self.chain = self._make_chain()
         self.control = ServoSupervisor(
             self.chain,
@@ -132,12 +132,11 @@ class ServosNode(RobotNode):
             except DeviceError as error:
                 raise BusError(str(error)) from error
 
-        lines = {key: values[key] for key in ("baudrate", "direction", "transmit_pin", "receive_pin", "reply_timeout")}
         proof = None if values["port"] or topics else prove
-        settings = PortSettings(port, **lines, prove=proof, model=values["servo_model"])
+        settings = settings_of(PortSettings, values, port=port, prove=proof, model=values["servo_model"])
         servo_map = ServoMap.of_joints(self._names) if topics else ServoMap.from_robot(self.robot)
-        rates = ChainSettings(position_rate=values["position_rate"], slow_interval=values["slow_interval"])
-        return ServoChain(make_servos(settings, servo_map.ids, values["protocol"]), servo_map, rates)
+        servos = make_servos(settings, servo_map.ids, values["protocol"])
+        return ServoChain(servos, servo_map, settings_of(ChainSettings, values))
 
     # In --------------------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,8 @@ bounds, and the observer of `dynamics` lets its model do the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
-
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, Value, in_file, of_fields
+from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, in_file, of_fields
 
 _SAME = "; one value for all nodes"
 _APPROACH = "set-point speed until a joint has met its command [rad/s]"
@@ -45,8 +42,3 @@ GUARD = (
         feedforward_limit=(f"largest set-point offset from feed-forward torque [rad]{_SAME}", 0.0001, 0.3),
     ),
 )
-
-
-def read_guard(values: Mapping[str, Value]) -> GuardSettings:
-    """Return the GuardSettings of a node's parameters {name: value}."""
-    return GuardSettings(**{each.name: float(cast("float", values[each.name])) for each in GUARD})

@@ -15,7 +15,7 @@ def _one_of(values: Iterable[int]) -> str:
 
 _ACCEL = f"full scale [g]: {_one_of(ACCEL_RANGES)}; foot impacts exceed 2"
 _GYRO = f"full scale [deg/s]: {_one_of(GYRO_RANGES)}"
-CHIP = (
+_CHIP = (
     *of_fields(Mpu6050Settings, address=("I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69)),
     *of_fields(
         Mpu6050Settings,
@@ -39,7 +39,7 @@ PARAMETERS = (
     ParameterSpec("parent_frame_id", "base_link", "frame the chip is mounted on"),
     ParameterSpec("publish_tf", True, "publish the mounting of the chip on /tf_static"),
     ParameterSpec("publish_data", True, "publish imu/data; false if another node computes it from imu/data_raw"),
-    *CHIP,
+    *_CHIP,
     ParameterSpec("linear_acceleration_stddev", 0.0, "noise [m/s^2]; 0: value of the datasheet", 0.0, 50.0),
     ParameterSpec("angular_velocity_stddev", 0.0, "noise [rad/s]; 0: value of the datasheet", 0.0, 10.0),
     ParameterSpec("orientation_stddev", 0.01, "of roll and pitch [rad]", 0.0001, 3.0),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any, TypeVar, cast
 
 from hexapod_dynamics.errors import ParameterError
 
+Settings = TypeVar("Settings")
 Value = bool | int | float | str | list[float] | list[str]
 
 
@@ -95,10 +97,16 @@ in_file = partial(ParameterSpec, in_file=True)  # a ParameterSpec that config/no
 
 
 def of_fields(
-    settings: object, make: Callable[..., ParameterSpec] = ParameterSpec, **fields: tuple[object, ...]
+    settings: object, make: Callable[..., ParameterSpec] = ParameterSpec, **chosen: tuple[object, ...]
 ) -> tuple[ParameterSpec, ...]:
     """Return parameters with the names and values of fields of a dataclass, {name: (description, low, high)}."""
-    return tuple(make(name, getattr(settings, name), *rest) for name, rest in fields.items())
+    return tuple(make(name, getattr(settings, name), *rest) for name, rest in chosen.items())
+
+
+def settings_of(kind: Callable[..., Settings], values: Mapping[str, object], **more: object) -> Settings:
+    """Return the dataclass `kind` with those of a node's parameters {name: value} that are its fields, and `more`."""
+    named = {field.name: values[field.name] for field in fields(cast("Any", kind)) if field.name in values}
+    return kind(**(named | more))
 
 
 # Parameters of nearly every node.

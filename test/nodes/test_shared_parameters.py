@@ -9,6 +9,7 @@ from support.ros_session import RCLPYS_OWN, separate
 import rclpy
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import ParameterError
+from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
 from hexapod_dynamics.nodes.gait import declare_command_rate
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.robot import Robot
@@ -64,3 +65,12 @@ def test_all_take_the_same_values_from_the_common_section(make):
     first, second = (GuardSettings(**declare_all(make(**values), GUARD, ROBOT)) for _ in range(2))
     assert first == second
     assert (first.approach_speed, first.step_limit, first.feedforward_limit) == (0.4, 0.25, 0.05)
+
+
+def test_the_detector_models_the_commands_with_their_period():
+    separate()
+    rclpy.init(args=["--ros-args", "-p", "command_period:=0.05"])
+    node = DamageDetectorNode()
+    assert node.detection.detector.features.model.period == 0.05
+    node.destroy_node()
+    rclpy.shutdown()
