@@ -7,9 +7,10 @@ walk (control.walk_permit).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -121,14 +122,11 @@ class GaitControl:
 
     def command(self, t: float, twist: tuple[float, float, float]) -> None:
         """Walk with a twist (vx, vy, wz) [m/s, m/s, rad/s] of the body; a fault if it is not finite."""
-        try:
+        with self._refusals_of("cmd_vel", t):
             self.gait.command(*twist)
-        except HexapodError as error:
-            self.faults.add("cmd_vel", f"cmd_vel: {error}", t)
-            return
-        self._commanded = t
-        self.permit.command(t, np.asarray(twist))
-        self._store()
+            self._commanded = t
+            self.permit.command(t, np.asarray(twist))
+            self._store()
 
     def imu(self, t: float, reading: ImuReading) -> None:
         """Process a sample of the IMU of the time t [s]."""
@@ -180,41 +178,34 @@ class GaitControl:
 
     def set_payload(self, mass: float, mx: float, my: float) -> None:
         """Set what the body carries: mass [kg] and its first moment about base_link [kg m]."""
-
-        def carry() -> None:
+        with self._refusals_of("payload", self._now):
             self.gait.set_payload(mass, mx, my)
             self._payload = mass, mx, my
 
-        self._checked("payload", carry)
-
     def set_body_pose(self, pose: tuple[float, ...]) -> None:
         """Set the offset (x, y, z, roll, pitch, yaw) [m, rad] of the body over its feet."""
-
-        def lean() -> None:
+        with self._refusals_of("body_pose", self._now):
             self.gait.lean(pose)
             self._body_pose = pose
 
-        self._checked("body_pose", lean)
-
     def probe_foot(self, leg: str) -> None:
         """Press the foot of a leg down if the robot walks; a robot that stands or was stopped does not move."""
-
-        def press() -> None:
+        with self._refusals_of("press_foot", self._now):
             if self.permit.may_walk and self.gait.walking and self.gait.contact_probe(leg):
                 self._report("info", f"stops and presses the foot of {leg} down, then walks on")
-
-        self._checked("press_foot", press)
 
     def try_joint(self, t: float, joint: str) -> None:
         """Command a locked joint (`RF.femur`) beside its lock if the robot walks; else no joint moves."""
         if self.permit.may_walk and self.gait.walking:
-            self._checked("try_joint", lambda: self.trial.begin(t, joint))
+            self.trial.begin(t, joint)
 
-    def _checked(self, about: str, action: Callable[[], object]) -> None:
+    @contextlib.contextmanager
+    def _refusals_of(self, about: str, t: float) -> Iterator[None]:
+        """Count what the gait refuses as a fault of the input `about` at the time t [s]."""
         try:
-            action()
+            yield
         except HexapodError as error:
-            self.faults.add(about, f"{about}: {error}", self._now)
+            self.faults.add(about, f"{about}: {error}", t)
 
     def change(self, given: Mapping[str, GaitValue]) -> None:
         """Change the kind of gait (`gait`) or its settings while it walks; HexapodError if that is impossible; then
