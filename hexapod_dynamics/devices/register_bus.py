@@ -15,13 +15,7 @@ from functools import partial
 
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.register_packets import (
-    BROADCAST_ID,
-    Instruction,
-    Packets,
-    Register,
-    Request,
-)
+from hexapod_dynamics.drivers.servos.register_packets import BROADCAST_ID, Instruction, Packet, Packets, Register
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _TURN = 2.0 * math.pi
@@ -143,9 +137,9 @@ class RegisterBusDevice(SerialDevice):
 
     def obey(self, packet: bytes, end: float) -> None:
         """Let a packet take effect when its last byte is out."""
-        self.at(end, partial(self._execute, self._packets.request(packet)), end)
+        self.at(end, partial(self._execute, self._packets.parse(packet)), end)
 
-    def _execute(self, request: Request, when: float) -> None:
+    def _execute(self, request: Packet, when: float) -> None:
         self.counters.frames += 1
         servo_id, instruction, words = request
         at = self._packets.width

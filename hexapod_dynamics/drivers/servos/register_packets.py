@@ -31,19 +31,11 @@ class Instruction(IntEnum):
     BULK_READ = 0x92
 
 
-class Request(NamedTuple):
-    """A packet of the computer: id of the servo, the instruction, its parameters."""
+class Packet(NamedTuple):
+    """A request or an answer: id of the servo, the instruction or the servo's error byte, parameters or data."""
 
     servo_id: int
-    instruction: int
-    parameters: bytes
-
-
-class Status(NamedTuple):
-    """An answer: id of the servo, its error byte, its data."""
-
-    servo_id: int
-    error: int
+    code: int
     data: bytes
 
 
@@ -168,12 +160,12 @@ class Packets(FrameFinder):
         """Whether the check is right."""
         return self._check(frame[: -self.width]) == frame[-self.width :]
 
-    def request(self, frame: bytes) -> Request:
-        """The request in a packet of the computer (used by simulated servos)."""
+    def parse(self, frame: bytes) -> Packet:
+        """The content of a whole packet: of a request, or with protocol 1 of an answer."""
         parameters = frame[self._begin + 1 : -self.width]
         if self.width == 2:
             parameters = parameters.replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
-        return Request(frame[len(self.header)], frame[self._begin], parameters)
+        return Packet(frame[len(self.header)], frame[self._begin], parameters)
 
     def status(self, servo_id: int, error: int, data: bytes) -> bytes:
         """Return the packet with which a servo answers (used by simulated servos)."""
@@ -181,16 +173,13 @@ class Packets(FrameFinder):
             return self.build(servo_id, error, data)
         return self.build(servo_id, Instruction.STATUS, bytes((error,)) + data)
 
-    def feed(self, chunk: bytes) -> list[Status]:
+    def feed(self, chunk: bytes) -> list[Packet]:
         """Return the answers that are complete with these bytes; with protocol 1, packets of this computer look alike.
 
         Other packets of protocol 2 are those of this computer (an echo).
         """
-        answers = []
-        for packet, _ in self.find(chunk):
-            servo_id, instruction, parameters = self.request(packet)
-            if self.width == 1:
-                answers.append(Status(servo_id, instruction, parameters))
-            elif instruction == Instruction.STATUS and parameters:
-                answers.append(Status(servo_id, parameters[0], parameters[1:]))
-        return answers
+        packets = [self.parse(frame) for frame, _ in self.find(chunk)]
+        if self.width == 1:
+            return packets
+        answers = [packet for packet in packets if packet.code == Instruction.STATUS and packet.data]
+        return [Packet(servo_id, data[0], data[1:]) for servo_id, _, data in answers]

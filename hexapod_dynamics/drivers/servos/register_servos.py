@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motions, PortSettings, Quantity
-from hexapod_dynamics.drivers.servos.register_packets import Packets, Register, Status
+from hexapod_dynamics.drivers.servos.register_packets import Packet, Packets, Register
 from hexapod_dynamics.drivers.servos.serial_servos import ReplyWait, SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import CountScale
@@ -86,6 +86,7 @@ class _Servo:
     unread: bool = False  # a state has been received that no caller has asked for yet
     damaged: Fault | None = None  # fault of its damaged answer within a group, not reported yet
     tried: bool = False  # whether its angle was read before its first motion
+    limp: bool = False  # without torque, switched off or found so: with protocol 1 a set-point would switch it on
     errors: int = 0  # hardware errors, as bits
     error_time: float = -math.inf  # of the last read of the register that has them
     variant: Variant | None = None  # the product, once the servo has been inspected
@@ -181,6 +182,7 @@ class RegisterServos(SerialServos):
 
     def _begin_motion(self, index: int, angle: float, duration: float, now: float) -> bytes:
         way = self._motions.begin(index, angle, duration, now, self._measured(index))
+        self._servos[index].limp = False
         if math.isnan(way):
             return self._goal(index, angle, _GENTLE, self.counts.top / self.counts.per_radian / _GENTLE)
         # A tenth faster than the motion needs, so that a servo that lags catches up.
@@ -211,7 +213,13 @@ class RegisterServos(SerialServos):
         """Queue torque off; or on, for servos that answer, with the present position as set-point first."""
         chosen = [index for index in indices if not on or self._hold_where_it_stands(index)]
         parts = [(self.ids[index], bytes((int(on),))) for index in chosen]
-        self.send(self._packets.sync_write(self.model.registers["loaded"].address, parts) * copies)
+
+        def switched() -> bytes:
+            for index in chosen:
+                self._servos[index].limp = not on
+            return self._packets.sync_write(self.model.registers["loaded"].address, parts) * copies
+
+        self.send(switched)
 
     def _hold_where_it_stands(self, index: int) -> bool:
         """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
@@ -225,13 +233,17 @@ class RegisterServos(SerialServos):
 
     def _stops(self, index: int | None) -> bytes:
         """Return the packets that stop servos; those about which nothing is known were not commanded to move."""
-        now, parts = time.monotonic(), []
+        now, goals, off = time.monotonic(), [], []
         for each in range(len(self.ids)) if index is None else (index,):
             place = self._motions.setpoint_at(each, now, self._measured(each))
-            if not math.isnan(place):
+            if self._servos[each].limp:
+                off.append((self.ids[each], b"\0"))
+            elif not math.isnan(place):
                 self._motions.hold(each, place)
-                parts.append((self.ids[each], self._goal(each, place)))
-        return self._packets.sync_write(self.model.goal_block.address, parts) * 2
+                goals.append((self.ids[each], self._goal(each, place)))
+        packets, model = self._packets, self.model
+        stops = packets.sync_write(model.goal_block.address, goals)
+        return (stops + packets.sync_write(model.registers["loaded"].address, off)) * 2
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -247,6 +259,7 @@ class RegisterServos(SerialServos):
         if value is None:
             return None
         if quantity == "loaded":
+            self._servos[index].limp = value == 0.0
             return value != 0.0 and not self._servos[index].errors & _SHUTDOWN
         if quantity == "target":
             angle = self.counts.angle(round(value))
@@ -350,11 +363,11 @@ class RegisterServos(SerialServos):
             servo.state, servo.state_time, servo.unread = data, measured, True
         return list(found)
 
-    def _note_error(self, servo: _Servo, status: Status) -> None:
+    def _note_error(self, servo: _Servo, status: Packet) -> None:
         """Store the error bits of an answer; protocol 2 only tells that there is an error to be read."""
         if self.model.hardware_error is None:
-            servo.errors = status.error
-        elif not status.error & _ALERT:
+            servo.errors = status.code
+        elif not status.code & _ALERT:
             servo.errors = 0
         elif not servo.errors:
             servo.errors, servo.error_time = _ALERT, -math.inf

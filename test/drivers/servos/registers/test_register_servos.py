@@ -262,6 +262,29 @@ def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one
     assert "servo 2 hardware error" in rig.driver.figures()
 
 
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_stop_of_servos_without_torque_gives_them_none(rig, reopened):
+    """With protocol 1 a set-point switches the torque on: the legs would go to where they were sent last."""
+    rig.driver.write_pose([0.5] * 3, [0.05] * 3, [True] * 3)
+    time.sleep(0.15)
+    rig.driver.switch_torque(range(3), False)
+    time.sleep(0.05)
+    rig.servos.set_angles(np.full(3, -0.6))
+    if reopened:
+        rig.driver.close()
+        rig.driver.open()
+    for index in range(3):
+        assert rig.driver.read(index, "position") is not None and rig.driver.read(index, "loaded") is False
+    assert rig.driver.stop_now()
+    time.sleep(0.1)
+    assert not rig.servos.loaded.any()
+    rig.driver.resume()
+    rig.driver.write_pose([0.2] * 3, [0.05] * 3, [True] * 3)
+    rig.driver.stop(1)
+    time.sleep(0.15)
+    assert rig.servos.loaded.all() == (rig.driver.model.name != "xl330")  # there torque is switched on by its register
+
+
 @pytest.mark.parametrize("model", ["ax12", "xl330", "sts3215"])
 def test_another_baud_rate_is_silence_and_moves_nothing(make, model):
     rig = make(model, baudrate=57600)
