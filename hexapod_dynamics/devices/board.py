@@ -155,7 +155,7 @@ class BoardDevice(SerialDevice):
     def _report(self, function: int, data: bytes) -> None:
         now = time.monotonic()
         self.at(now, lambda _: self._say(build(function, data)), -1.0)
-        self._poke()
+        self._wake.set()
 
     def _say_imu(self, when: float) -> None:
         if not self.sensor.faults.draw_error():

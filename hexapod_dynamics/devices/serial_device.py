@@ -13,7 +13,6 @@ import itertools
 import logging
 import math
 import os
-import select
 import struct
 import sys
 import termios
@@ -29,6 +28,7 @@ from random import Random
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.drivers.simulated_port import PortClaim
+from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.errors import DeviceError
 
 _PR_SET_TIMERSLACK = 29  # linux/prctl.h
@@ -127,8 +127,7 @@ class SerialDevice(ABC):
         self._master = self._slave = -1
         self._lock = threading.Lock()  # guards the two descriptors
         self._events_lock = threading.Lock()  # guards _events: `at` may be called in any thread
-        self._wake_read, self._wake_write = os.pipe()
-        self._stopping = False
+        self._wake, self._stopping = Wake(), False
         self._thread = threading.Thread(target=self._run, name="serial_device", daemon=True)
 
     # What a subclass does --------------------------------------------------------------------------------------------
@@ -162,14 +161,13 @@ class SerialDevice(ABC):
     def stop(self) -> None:
         """Remove the port and end the thread."""
         self._stopping = True
-        os.write(self._wake_write, b"x")
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join(2.0)
         self.unplug()
         if self._claim is not None:
             self._claim.release()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        self._wake.close()
 
     def plug_in(self) -> None:
         """Make a new pty and point the link at it."""
@@ -198,7 +196,7 @@ class SerialDevice(ABC):
                 raise self._cannot_be_made(error) from error
             # The slave stays open here: without it every read of the master would fail until a host has opened it.
             self._master, self._slave = master, slave
-        self._poke()
+        self._wake.set()
 
     def _cannot_be_made(self, error: OSError) -> DeviceError:
         return DeviceError(
@@ -217,11 +215,7 @@ class SerialDevice(ABC):
             os.close(self._master)
             os.close(self._slave)
             self._master = self._slave = -1
-        self._poke()
-
-    def _poke(self) -> None:
-        if not self._stopping:
-            os.write(self._wake_write, b"x")
+        self._wake.set()
 
     # The wire --------------------------------------------------------------------------------------------------------
 
@@ -261,16 +255,11 @@ class SerialDevice(ABC):
         while not self._stopping:
             wait = self._next_urgent() - time.monotonic()
             if wait > 0.0:
-                with self._lock:
-                    watched = [self._wake_read] + ([self._master] if self._master >= 0 else [])
                 try:
-                    ready = select.select(watched, [], [], wait)[0]
+                    heard = self._wake.wait(wait, self._master)
                 except OSError:  # unplugged while waiting
-                    ready = []
-                if self._wake_read in ready:
-                    os.read(self._wake_read, 64)
-                    ready.remove(self._wake_read)
-                if ready:
+                    heard = False
+                if heard:
                     self._hear()
             now = time.monotonic()
             while (event := self._next_due(now)) is not None:

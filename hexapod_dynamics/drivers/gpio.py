@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from types import ModuleType
 
@@ -91,11 +92,13 @@ class StopButton:
     def _run(self) -> None:
         prefer_this_thread(_PRIORITY)
         before = False
-        while not self._ending.wait(_PERIOD):
+        while not self._ending.is_set():
+            # Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
+            time.sleep(_PERIOD)
             try:
                 now = self._gpio.input(self._pin) == self._level
                 self.fault = ""
-            except (OSError, RuntimeError, ValueError) as error:
+            except Exception as error:  # whatever the library raises: this thread alone reads the button
                 self.fault = f"the pin {self._pin} of the stop button cannot be read: {error}"
                 continue
             if now == before and now != self.pressed:
@@ -103,6 +106,6 @@ class StopButton:
                 if now:
                     try:
                         self._press()
-                    except Exception:  # an error in the node must not end the only thread that reads the button
+                    except Exception:
                         _log.exception("the stop button was pressed, and the stop has failed")
             before = now

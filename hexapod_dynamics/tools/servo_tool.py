@@ -193,7 +193,7 @@ class ServoTool:
             raise NoReply(f"servo {servo_id} reads back {math.degrees(now):.2f} deg instead of {degrees:.2f}")
         self._say(f"now {math.degrees(now):.2f} deg, until the power is switched off")
         if self._ask(f"Save {math.degrees(now):.2f} deg to the flash of servo {servo_id}?"):
-            self._bus.send(lx.angle_offset_write(servo_id))
+            self._bus.send(lx.write(servo_id, Command.ANGLE_OFFSET_WRITE))
             self._bus.drain()
             self._say("saved")
             return True

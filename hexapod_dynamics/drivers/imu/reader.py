@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from hexapod_dynamics.drivers.imu.mpu6050 import (
     MPU6050,
@@ -29,6 +30,7 @@ from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
 _RETRIES = 2  # within one period, for a single failed exchange
 _FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
 _VERIFY_INTERVAL = 1.0  # [s] between comparisons of the set-up registers
@@ -240,7 +242,6 @@ class ImuReader(ImuSource):
             due += period
             wait = due - time.monotonic()
             if wait > 0.0:
-                # Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
                 time.sleep(wait)
             elif wait < -period:
                 missed = math.ceil(-wait / period)
@@ -248,14 +249,24 @@ class ImuReader(ImuSource):
                 due += missed * period
         self._close()
 
+    def _sleep(self, seconds: float) -> None:
+        """Sleep until the time is over or the thread is to end.
+
+        Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
+        """
+        end = time.monotonic() + seconds
+        while not self._stopping.is_set() and time.monotonic() < end:
+            time.sleep(min(seconds, 0.02))
+
     def _open(self) -> Mpu6050 | None:
         """Open the bus and set the chip up, after a pause that grows with the attempts; None if it fails."""
-        if self._stopping.wait((0.0, 0.1, 0.2, 0.5)[min(self._attempts, 3)]):
+        self._sleep((0.0, 0.1, 0.2, 0.5)[min(self._attempts, 3)])
+        if self._stopping.is_set():
             return None
         self._attempts += 1
         try:
             self._handle = open_bus(self.bus)
-            sensor = Mpu6050(self._handle, self.settings, sleep=self._stopping.wait)
+            sensor = Mpu6050(self._handle, self.settings, sleep=self._sleep)
             sensor.start()
         except (OSError, DeviceError) as error:
             self._note(error)
@@ -280,14 +291,20 @@ class ImuReader(ImuSource):
         where = "" if isinstance(error, DeviceError) else f"I2C bus {self.bus}, address 0x{self.settings.address:02x}: "
         self.health.count_error(f"errno {number}" if number else "set-up", f"{where}{error}")
 
-    def _tick(self, sensor: Mpu6050) -> None:
-        for _ in range(1 + _RETRIES):
+    def _exchange(self, ask: Callable[[], Answer]) -> Answer:
+        """Return the answer of the chip, which is asked again after errors; raise the last OSError."""
+        for _ in range(_RETRIES):
             try:
-                sample = sensor.read()
-                break
+                return ask()
             except OSError as error:
                 self._note(error)
-        else:
+        return ask()
+
+    def _tick(self, sensor: Mpu6050) -> None:
+        try:
+            sample = self._exchange(sensor.read)
+        except OSError as error:
+            self._note(error)
             self._failures += 1
             if self._failures >= 3:  # open and set up again
                 self._close()
@@ -309,14 +326,10 @@ class ImuReader(ImuSource):
         A failed exchange is no answer: the chip is asked again in the next period. Whether the bus is lost is decided
         by the failed bursts (`_tick`).
         """
-        wrong = False
-        for _ in range(1 + _RETRIES):
-            try:
-                sensor.verify()
-            except OSError as error:
-                self._note(error)
-                wrong = wrong or isinstance(error, UnexpectedAnswer)
-            else:
-                self._next_verify = now + _VERIFY_INTERVAL
-                return True
-        return not wrong
+        try:
+            self._exchange(sensor.verify)
+            self._next_verify = now + _VERIFY_INTERVAL
+        except OSError as error:
+            self._note(error)
+            return not isinstance(error, UnexpectedAnswer)
+        return True

@@ -21,6 +21,7 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainStat
 from hexapod_dynamics.drivers.servos.interface import BusError, Motions, ServoInterface
 from hexapod_dynamics.drivers.servos.reader import JointReader
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import ServoMap
 
 _log = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class PoseWriter:
 
 @dataclass
 class PendingCommands:
-    """What other threads have asked for and the bus thread has not executed yet; guarded by `condition`."""
+    """What other threads have asked for and the bus thread has not executed yet; guarded by `lock`."""
 
     # Targets [rad] from the servos' centres, duration [s], speeds [rad/s], epoch.
     pose: tuple[np.ndarray, float, np.ndarray | None, int] | None = None
@@ -114,7 +115,7 @@ class PendingCommands:
     missing: np.ndarray | None = None
     stops_sent: bool = False  # `freeze` has sent the stops itself
     stop: bool = False
-    condition: threading.Condition = field(default_factory=threading.Condition)
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
 
 class ServoChain:
@@ -127,15 +128,13 @@ class ServoChain:
         self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
         self._state, self._shown = ChainStateMachine(len(servo_map), self.settings), ChainState(len(servo_map))
         self._lock = threading.Lock()  # guards _shown
-        self._pending_commands = PendingCommands()
+        self._pending_commands, self._wake = PendingCommands(), Wake()
         self._writer = PoseWriter(servos, self.settings)
         self._reader = JointReader(servos, servo_map, self._state, self._writer.motions, self._idle)
         self.priority = ""  # priority of the bus thread that the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
-        self._waits_until = math.inf  # monotonic [s] at which the bus thread ends a wait for work
-        self._stopped = threading.Event()  # the last requested freeze has been sent
         self._load_since, self._load_before = 0.0, 0.0
         self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
 
@@ -158,7 +157,7 @@ class ServoChain:
         """
         self._request(stop=True)
         if self._thread.ident is None:  # never started
-            self.servos.release()
+            self._release()
             return
         self._thread.join(timeout)
         if self._thread.is_alive():
@@ -177,19 +176,18 @@ class ServoChain:
         targets = self.servos.quantise(self.map.servo_angles(finite))
         self._request(pose=(targets, duration, speed, epoch))
 
-    def freeze(self, timeout: float = 0.02) -> bool:
-        """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
+    def freeze(self) -> bool:
+        """Stop all motion now and send no pose until `unfreeze`; return whether this was sent.
 
         The calling thread sends the stops: another thread would have to wake up first, which takes some
         milliseconds on a busy machine. Queued poses are dropped, and a wait for an answer ends. If the port is
         closed, the bus thread sends the stops as soon as it is open.
         """
-        self._stopped.clear()
-        with self._pending_commands.condition:
+        with self._pending_commands.lock:
             self._pending_commands.frozen, self._pending_commands.pose = True, None
             sent = self._pending_commands.stops_sent = self.servos.stop_now()
-            self._pending_commands.condition.notify()
-        return sent or self._stopped.wait(timeout)
+        self._wake.set()
+        return sent
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
@@ -219,7 +217,6 @@ class ServoChain:
 
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
-        self._wake_overdue()
         with self._lock:
             return self._shown.copy(into)
 
@@ -228,19 +225,12 @@ class ServoChain:
         with self._lock:
             self._state.copy(self._shown)
 
-    def _wake_overdue(self) -> None:
-        """Wake a bus thread that waits 0.05 s too long: below Python 3.11 a wait ends at a time of the system clock; if
-        that clock is set back meanwhile, no servo would be read until the next command.
-        """
-        if time.monotonic() > self._waits_until + 0.05:
-            self._request()
-
     def _request(self, **values: object) -> None:
         """Set these pending commands, and wake the bus thread."""
-        with self._pending_commands.condition:
+        with self._pending_commands.lock:
             for name, value in values.items():
                 setattr(self._pending_commands, name, value)
-            self._pending_commands.condition.notify()
+        self._wake.set()
 
     # The bus thread --------------------------------------------------------------------------------------------------
 
@@ -255,23 +245,25 @@ class ServoChain:
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
                 self.servos.close()
                 self._lost(BusError("internal error, see the log"))
+        self._release()
+
+    def _release(self) -> None:
         self.servos.release()
+        self._wake.close()
 
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
-        with self._pending_commands.condition:
+        with self._pending_commands.lock:
             self._pending_commands.torque = None  # so that it is not executed later, when the cable is connected again
         self._state.lose(str(error))
         self._show()
 
     def _reopen(self) -> bool:
         pending = self._pending_commands
-        with pending.condition:
-            self._waits_until = self._next_reopen
-            pending.condition.wait_for(lambda: pending.stop, max(0.0, self._next_reopen - time.monotonic()))
-            self._waits_until = math.inf
-            if pending.stop:
-                return False
+        while not pending.stop and (left := self._next_reopen - time.monotonic()) > 0.0:
+            self._wake.wait(left)
+        if pending.stop:
+            return False
         self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.motions.forget()
         self._reader.forget()
@@ -285,20 +277,18 @@ class ServoChain:
     def _serve(self) -> bool:
         pending, state = self._pending_commands, self._state
         now = time.monotonic()
-        index, due = self._state.schedule.position(state, now)
-        due = max(due, self._reader.quiet_until)
-        with pending.condition:
-            if due > now and self._idle():
-                self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
-                pending.condition.wait(self._waits_until - now)
-                self._waits_until = math.inf
+        due = max(state.schedule.position(state, now)[1], self._reader.quiet_until)
+        if due > now:
+            until = min(due, now + 0.02) if state.unconfirmed.any() else due
+            while self._idle() and (left := until - time.monotonic()) > 0.0:
+                self._wake.wait(left)
+        with pending.lock:
             torque, missing, pose, stops_sent = pending.torque, pending.missing, pending.pose, pending.stops_sent
             pending.torque = pending.missing = pending.pose = None
             stop, frozen, pending.stops_sent = pending.stop, pending.frozen, False
             interrupted = self.servos.interrupted
-        changed = due > now or missing is not None or torque is not None or frozen != state.frozen or interrupted
         if missing is not None:  # before anything that the port may refuse
-            self._reader.confirm_again(self._state.set_missing(missing))
+            self._state.set_missing(missing)
             self._show()
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
@@ -315,35 +305,24 @@ class ServoChain:
                 state.writes += 1
                 state.write_time = self.servos.free_at
         self._measure_line(time.monotonic())
-        self._read(-1 if changed else index)
+        self._read()
         self._show()
         return True
 
-    def _read(self, index: int) -> None:
-        """Read one position (more if several joints are suspected), and a load state or slow value if one is due.
-
-        index: of the joint whose turn it is; -1: not determined yet.
-        """
+    def _read(self) -> None:
+        """Read one position (more if several joints are suspected), and a load state or slow value if one is due."""
         state, schedule = self._state, self._state.schedule
         for _ in range(4 if schedule.reread.tolist().count(True) > 1 else 1):
-            if index < 0:
-                now = time.monotonic()
-                index, due = schedule.position(state, now)
-                if index < 0 or due > now:
-                    break
-            if self._held():
+            now = time.monotonic()
+            index, due = schedule.position(state, now)
+            if index < 0 or due > now or self._held():
                 break
             self._reader.read_position(index)
             self._show()
-            index = -1
-        if self._held():
-            return
-        if True in state.unconfirmed.tolist():
-            self._reader.confirm_torque(time.monotonic())
-        if not self._held():
-            self._reader.read_slow(time.monotonic())
-        if not self._held():
-            self._reader.probe_missing(time.monotonic())
+        for read in (self._reader.confirm_torque, self._reader.read_slow, self._reader.probe_missing):
+            if self._held():
+                return
+            read(time.monotonic())
 
     def _held(self) -> bool:
         """Whether reads have to pause now."""
@@ -371,10 +350,7 @@ class ServoChain:
             self._stop_again = time.monotonic() + 0.02  # on a bad line all copies of the first may be lost
         self._writer.motions.forget()
         self._state.set_frozen(frozen, self.servos.free_at)
-        self._reader.confirm_again()
         self._show()
-        if frozen:
-            self._stopped.set()
 
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
@@ -384,7 +360,6 @@ class ServoChain:
         self.servos.drain()
         self._writer.motions.forget()
         self._state.set_torque(on, time.monotonic())
-        self._reader.confirm_again()
         self._show()
 
     def _idle(self) -> bool:

@@ -112,11 +112,37 @@ class ReadSchedule:
         self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index: dict[Quantity, int] = {}  # the joint of the last read of each quantity
+        self._next_confirmation, self._confirmation_turn = np.full(n, -np.inf), 0
+        # requests without an answer, since a torque command, to a servo that is declared missing
+        self._missing_tries = np.zeros(n, np.int64)
 
     def forget(self, joints: Joints = slice(None)) -> None:
         """Treat these joints (mask, default all) as never read."""
         self._asked[joints] = -np.inf
         self.reread[joints] = False
+
+    def confirm_again(self, joints: Joints = slice(None)) -> None:
+        """Ask these joints (mask, default all) for their torque, if it is not confirmed, as if not asked before."""
+        self._next_confirmation[joints] = -np.inf
+        self._missing_tries[joints] = 0
+
+    def confirmation(self, state: ChainState, now: float) -> int:
+        """Return a joint that has not confirmed a torque command and is asked now, -1: none; missing ones come last."""
+        if True not in state.unconfirmed.tolist():
+            return -1
+        due = state.unconfirmed & (self._next_confirmation <= now)
+        there = due & ~state.missing
+        joints = np.flatnonzero(there if there.any() else due)
+        if not joints.size:
+            return -1
+        index = self._confirmation_turn = next_in_turn(joints, self._confirmation_turn)
+        self._next_confirmation[index] = now + (SILENT_PROBE if state.silent[index] else 0.02)
+        return index
+
+    def gives_up(self, index: int) -> bool:
+        """Register that a missing servo has not answered; return whether it will not be asked for its torque again."""
+        self._missing_tries[index] += 1
+        return bool(self._missing_tries[index] >= MISSING_TRIES)
 
     def position(self, state: ChainState, now: float) -> tuple[int, float]:
         """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
@@ -264,6 +290,7 @@ class ChainStateMachine(ChainState):
         self.torque_on[:] = np.nan
         self._initialised[:], self.trusts_targets = False, True
         self.schedule.forget()
+        self.schedule.confirm_again()
         self.losses.forget()
 
     def lose(self, error: str) -> None:
@@ -279,6 +306,7 @@ class ChainStateMachine(ChainState):
             self.moving[:] = False
             self.angle[:] = np.nan  # no joint moves before every joint has been measured again
         self._initialised[:], self.trusts_targets = False, False
+        self.schedule.confirm_again()
 
     def set_torque(self, on: bool, t: float) -> None:
         """Switch the torque of all servos, off also of those that are missing: all have to be measured again."""
@@ -288,10 +316,11 @@ class ChainStateMachine(ChainState):
         self.torque_left_off[:] = self.torque_left_off & self.missing if on else self.torque_left_off | self.missing
         self.torque_on[:] = self.angle[:] = np.nan
         self._initialised[:], self.trusts_targets = False, True
+        self.schedule.confirm_again()
 
-    def set_missing(self, missing: np.ndarray) -> np.ndarray:
-        """Set the joints (n,) bool that are not on the robot; return those (n,) bool that have come back."""
-        back: np.ndarray = self.missing & ~missing
+    def set_missing(self, missing: np.ndarray) -> None:
+        """Set the joints (n,) bool that are not on the robot."""
+        back = self.missing & ~missing
         self.missing[:] = missing
         self.missing_but_answering[~missing] = False
         if not self.torque:
@@ -302,7 +331,7 @@ class ChainStateMachine(ChainState):
         self._initialised[back | missing] = False
         self.losses.forget(back)
         self.schedule.forget(back)
-        return back
+        self.schedule.confirm_again(back)
 
     # Answers ---------------------------------------------------------------------------------------------------------
 

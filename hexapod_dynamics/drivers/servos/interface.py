@@ -117,6 +117,11 @@ class Motions:
         """Where the motion of a servo ends [rad]."""
         return self._motions[index][1]
 
+    @property
+    def targets(self) -> np.ndarray:
+        """Where the motions of all servos end (n,) [rad]."""
+        return np.array([target for _, target, _, _ in self._motions])
+
     def begin(self, index: int, angle: float, duration: float, now: float, measured: float) -> float:
         """Begin a motion to an angle [rad] in a duration [s]; return the way [rad], NaN if its start is not known."""
         here = self.setpoint_at(index, now, measured)

@@ -10,13 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.chain_state import (
-    MISSING_TRIES,
-    SILENT_PROBE,
-    ChainStateMachine,
-    Joints,
-    next_in_turn,
-)
+from hexapod_dynamics.drivers.servos.chain_state import ChainStateMachine
 from hexapod_dynamics.drivers.servos.interface import FAULTS, Fault, Motions, Quantity, ServoInterface
 from hexapod_dynamics.robot.servo_map import ServoMap
 
@@ -87,44 +81,25 @@ class JointReader:
         self._lag_count = np.zeros(n, np.int64)
         self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
         self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
-        self._confirm_turn = 0
-        self._next_confirm = np.full(n, -np.inf)
         self._supply: deque[float] = deque(maxlen=3)  # whose median it is
         self._next_load_check = 0.0
-        # number of requests, since a torque command, to a servo that is declared missing
-        self._missing_tries = np.zeros(n, np.int64)
 
     def forget(self) -> None:
         """Discard all state, because the port was opened again."""
-        self.confirm_again()
         for check in self._checks:
             check.forget()
-
-    def confirm_again(self, joints: Joints = slice(None)) -> None:
-        """Ask these joints (mask, default all) for their torque, if it is not confirmed, as if not asked before."""
-        self._next_confirm[joints] = -np.inf
-        self._missing_tries[joints] = 0
 
     def confirm_torque(self, now: float) -> None:
         """Read the load state of one servo that has not confirmed a torque command; repeat the command if it failed.
 
-        Servos that are declared missing come last; those that do not answer are given up after a few requests.
+        Servos that are declared missing and do not answer are given up after a few requests.
         """
-        state = self._state
-        due = state.unconfirmed & (self._next_confirm <= now)
-        candidates = np.flatnonzero(due & ~state.missing)
-        if not candidates.size:
-            candidates = np.flatnonzero(due)
-        if not candidates.size:
+        state, index = self._state, self._schedule.confirmation(self._state, now)
+        if index < 0:
             return
-        index = self._confirm_turn = next_in_turn(candidates, self._confirm_turn)
-        wanted = state.torque
-        loaded = self._ask_loaded(index)
-        pause = SILENT_PROBE if state.silent[index] else 0.02
-        self._next_confirm[index] = time.monotonic() + pause
+        wanted, loaded = state.torque, self._ask_loaded(index)
         if loaded is None and state.missing[index] and not self.servos.interrupted:
-            self._missing_tries[index] += 1
-            if self._missing_tries[index] >= MISSING_TRIES and not state.missing_but_answering[index]:
+            if self._schedule.gives_up(index) and not state.missing_but_answering[index]:
                 # the servo is really missing; `probe_missing` finds it if it is connected again
                 state.unconfirmed[index] = False
                 return

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 import serial
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Idle, PortSettings, ServoInterface
+from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _log = logging.getLogger(__name__)
@@ -97,6 +98,7 @@ class SerialServos(ServoInterface):
     """
 
     modem_lines: bool | None = None
+    _alarm: Wake  # while the port is open: ends a wait for an answer
 
     def __init__(
         self, settings: PortSettings, ids: Sequence[int], highest_id: int, counts: CountScale | None = None
@@ -105,7 +107,6 @@ class SerialServos(ServoInterface):
         self.baudrate = settings.baudrate
         self.byte_time = BITS_PER_BYTE / settings.baudrate
         self._prove = settings.prove
-        self._alarm = self._ring = -1  # a pipe while the port is open: a byte in it ends a wait for an answer
         self._wire = threading.Lock()  # held to send bytes, to switch the direction, and to note what was sent
         self._serial: serial.Serial | None = None
         self._fd = -1
@@ -123,11 +124,9 @@ class SerialServos(ServoInterface):
             opened.open()
         except (OSError, ValueError) as error:  # SerialException is an OSError
             raise BusError(explain_open_error(self.port, error)) from error
-        fd, pipe = opened.fileno(), os.pipe()
-        os.set_blocking(pipe[1], False)
+        fd, alarm = opened.fileno(), Wake()
         with self._wire:  # `stop_now` finds the port closed, or with all that belongs to it
-            self._serial, self._fd, self.is_open = opened, fd, True
-            self._alarm, self._ring = pipe
+            self._serial, self._fd, self._alarm, self.is_open = opened, fd, alarm, True
         try:
             claim(fd)
             # The process that made the port still has it open: no other device can have taken its place meanwhile.
@@ -142,11 +141,9 @@ class SerialServos(ServoInterface):
         """Close the port after everything queued has been transmitted."""
         with self._wire:  # else `stop_now` could write to a descriptor that has been given to another file
             port, self._serial, self._fd, self.is_open = self._serial, None, -1, False
-            pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
         if port is not None:
             port.close()
-            for end in pipe:
-                os.close(end)
+            self._alarm.close()
 
     def _lost(self, error: object) -> BusError:
         self.close()
@@ -209,19 +206,13 @@ class SerialServos(ServoInterface):
                 self._prepare_to_send()
                 self._count(os.write(self._fd, self._stops(None)))
                 if waiting:
-                    self._wake()
-            # the thread that uses the port notices the failure, too, and opens it again
-            except (OSError, termios.error) as error:
+                    self._alarm.set()
+            # The thread that uses the port notices the failure, too, and opens it again; the driver of a direction pin
+            # may raise anything.
+            except Exception as error:
                 _log.warning("emergency stop could not be sent on servo port %s: %s", self.port, error)
                 return False
         return True
-
-    def _wake(self) -> None:
-        """End a wait for an answer."""
-        try:
-            os.write(self._ring, b"1")
-        except BlockingIOError:  # the pipe is full: thousands of wakes are pending
-            return
 
     def _prepare_to_send(self) -> None:
         """Switch the line to sending; called with the lock of the wire held."""
@@ -276,11 +267,9 @@ class SerialServos(ServoInterface):
         `stop_now` ends the wait. reads: False leaves the bytes in the port, and only waits.
         """
         try:
-            ready = select.select([self._fd, self._alarm] if reads else [self._alarm], [], [], wait)[0]
+            ready = self._alarm.wait(wait, self._fd if reads else -1)
             self.late_wakes += time.monotonic() - now - wait > LATE
-            if self._alarm in ready:
-                os.read(self._alarm, 4096)
-            if self._fd not in ready:
+            if not ready:
                 return b""
             chunk = os.read(self._fd, 4096)
         except (OSError, ValueError) as error:

@@ -24,6 +24,7 @@ from hexapod_dynamics.drivers.servos.interface import (
     Quantity,
     ServoInterface,
 )
+from hexapod_dynamics.drivers.wake import Wake
 
 
 class EchoDetector:
@@ -122,14 +123,13 @@ class TopicServos(ServoInterface):
         n = len(ids)
         super().__init__(replace(settings, reply_timeout=_WAIT, patience=_WAIT), ids, n)
         self.publish: Callable[[np.ndarray, float], object] = lambda angles, duration: None
-        self._new = threading.Condition()
+        self._lock, self._new = threading.Lock(), Wake()
         self._angle, self._stamp, self._given = np.full(n, np.nan), np.full(n, -np.inf), np.full(n, -np.inf)
         self._received, self._count, self._counted = -math.inf, 0, (time.monotonic(), 0)
         self._rate = math.nan
         self._lag = 0.0  # [s] from the stamp of the last message to its arrival
         self._refused, self._refused_at = "", -math.inf  # why the last message was rejected, and when
         self._motions, self._sending = Motions(n), threading.Lock()
-        self._targets = np.full(n, np.nan)
         self._echo = EchoDetector(n)
         self._shown, self._frozen, self._chains = np.full(n, np.nan), np.zeros(n, bool), FrozenChains(n, [])
 
@@ -150,18 +150,18 @@ class TopicServos(ServoInterface):
             self.refuse(f"{self.port}: stamps are {age:.1f} s old: do the clocks of both computers differ?")
             return
         self._refused = ""
-        with self._new:
+        with self._lock:
             self._received, self._lag = now, age
             self._count += 1
             for index, angle in zip(indices, angles, strict=True):
                 if math.isfinite(angle):
                     self._shown[index] = angle
-            self._frozen = self._chains.update(now, self._shown, self._targets)
+            self._frozen = self._chains.update(now, self._shown, self._motions.targets)
             for index, angle in zip(indices, angles, strict=True):
                 if math.isfinite(angle) and not self._frozen[index]:
                     self._angle[index], self._stamp[index] = angle, now - max(age, 0.0)
                     self._echo.report(index, angle)
-            self._new.notify_all()
+        self._new.set()
 
     @property
     def is_silent(self) -> bool:
@@ -213,18 +213,23 @@ class TopicServos(ServoInterface):
             raise BusError(self._refusal() or none)
         with self._sending:
             self._motions.forget()
-            self._targets[:] = np.nan
         self.is_open = True
 
     def close(self) -> None:
         """Send nothing until `open`."""
         self.is_open = False
 
+    def release(self) -> None:
+        """Send nothing any more."""
+        self.close()
+        self._new.close()
+
     # Set-points ------------------------------------------------------------------------------------------------------
 
     def _send(self, duration: float) -> None:
-        self._echo.command(self._targets)
-        self.publish(self._targets.copy(), duration)
+        targets = self._motions.targets
+        self._echo.command(targets)
+        self.publish(targets, duration)
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Publish the set-points of all joints that have one; the others keep theirs."""
@@ -235,7 +240,7 @@ class TopicServos(ServoInterface):
             for index, wanted in enumerate(chosen):
                 if wanted:
                     self._motions.begin(index, angles[index], durations[index], now, float(self._angle[index]))
-                    self._targets[index], longest = angles[index], max(longest, durations[index])
+                    longest = max(longest, durations[index])
             self._send(longest)
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
@@ -244,9 +249,7 @@ class TopicServos(ServoInterface):
     def _hold(self, indices: Sequence[int]) -> None:
         now = time.monotonic()
         for index in indices:
-            place = self._motions.setpoint_at(index, now, float(self._angle[index]))
-            self._motions.hold(index, place)
-            self._targets[index] = place
+            self._motions.hold(index, self._motions.setpoint_at(index, now, float(self._angle[index])))
         self._send(0.1)
 
     def stop(self, index: int | None = None) -> None:
@@ -262,8 +265,7 @@ class TopicServos(ServoInterface):
                 return False
             if not already:
                 self._hold(range(len(self.ids)))
-        with self._new:
-            self._new.notify_all()
+        self._new.set()
         return True
 
     # Requests --------------------------------------------------------------------------------------------------------
@@ -271,24 +273,24 @@ class TopicServos(ServoInterface):
     def knows(self, index: int, quantity: Quantity) -> bool:
         """Only positions, and the set-points that this object has sent."""
         if quantity == "target":
-            return not math.isnan(self._targets[index])
+            return not math.isnan(self._motions.target(index))
         return quantity == "position"
 
     def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Wait for a joint's position that was not returned yet, and return it; or None with `fault` set."""
         self.fault: Fault | None = None
         if quantity == "target":
-            return float(self._targets[index])
+            return self._motions.target(index)
         if quantity != "position":
             self.fault = Fault.TIMEOUT
             return None
         end = time.monotonic() + (timeout or _WAIT)
-        with self._new:
-            while self._stamp[index] <= self._given[index]:
-                left = end - time.monotonic()
-                if left <= 0.0 or self.interrupted:
-                    break
-                self._new.wait(left)
+        while self._stamp[index] <= self._given[index] and not self.interrupted:
+            left = end - time.monotonic()
+            if left <= 0.0:
+                break
+            self._new.wait(left)
+        with self._lock:
             if self.is_silent:
                 self.is_open = False
                 none = f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?"

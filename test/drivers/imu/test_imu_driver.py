@@ -296,7 +296,7 @@ def test_a_dead_bus_is_reported_and_survived(reading, fault):
     wait_until(lambda: len(reading.samples) > count + 5, 3.0, "samples again")
 
 
-def test_the_simulator_may_come_later_and_go(tmp_path):
+def test_the_simulator_may_come_later_and_go_while_the_system_clock_is_set_back(tmp_path, set_back):
     samples = []
     reader = ImuReader(str(tmp_path / "imu.sock"), Mpu6050Settings(), lambda sample, t: samples.append(sample))
     reader.start()

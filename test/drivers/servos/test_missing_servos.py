@@ -44,7 +44,7 @@ def test_legs_declared_missing_as_the_port_is_lost_are_missing_when_it_is_back(c
         resume()
 
     monkeypatch.setattr(chain.servos, "resume", resume_or_fail)
-    with chain._pending_commands.condition:  # the thread of the bus finds both at once
+    with chain._pending_commands.lock:  # the thread of the bus finds both at once
         declare_missing(chain, HANGING, wait=False)
         chain.freeze()
     wait_until(lambda: not failures and chain.snapshot().opened == 2, what="the port is opened again")
@@ -133,7 +133,7 @@ def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):
     settled(chain)
     declare_missing(chain, HANGING)
     rig.last_received.clear()
-    assert chain.freeze(1.0)
+    assert chain.freeze()
     wait_until(lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.last_received), what="it is stopped")
     assert {f.servo_id for _, f in rig.last_received if f.command == Command.MOVE_STOP} == {lx.BROADCAST_ID}
 

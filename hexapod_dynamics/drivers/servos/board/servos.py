@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import select
 import threading
 import time
 from collections import Counter, deque
@@ -23,6 +22,7 @@ from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Por
 from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, QUANTITIES, value_of
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, ReplyWait, SerialServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
 
 _log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class BoardServos(SerialServos):
         self._answers: deque[tuple[frames.Answer, float]] = deque(maxlen=64)
         self._failure: OSError | None = None  # of the reading thread
         self._reader: threading.Thread | None = None
-        self._end = (-1, -1)  # a pipe: a byte in it ends the reading thread
+        self._end: Wake  # ends a wait of the reading thread
 
     # The port --------------------------------------------------------------------------------------------------------
 
@@ -125,10 +125,8 @@ class BoardServos(SerialServos):
         self._answers.clear()
         self._owed.clear()
         self._failure, self._last_frame = None, -math.inf
-        self._end = os.pipe()
-        self._reader = threading.Thread(
-            target=self._read_port, args=(self._fd, self._end[0]), name="board", daemon=True
-        )
+        self._end = Wake()
+        self._reader = threading.Thread(target=self._read_port, args=(self._fd,), name="board", daemon=True)
         self._reader.start()
         self._await_board()
         self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
@@ -152,19 +150,16 @@ class BoardServos(SerialServos):
             if now >= ask:
                 ask = now + 0.2  # again, because the board may still be starting
                 self.send(frames.servo_request(ServoCommand.READ_ID, self.ids[0] if self.ids else 1))
-            select.select([self._alarm], [], [], 0.01)
+            self._alarm.wait(0.01)
 
     def close(self) -> None:
         """Close the port and end the reading thread."""
         reader, self._reader = self._reader, None
-        end, self._end = self._end, (-1, -1)
         if reader is not None:
-            os.write(end[1], b"x")
+            self._end.set()
             reader.join()
+            self._end.close()
         super().close()
-        for each in end:
-            if each >= 0:
-                os.close(each)
 
     def figures(self) -> dict[str, object]:
         """Return what the board reports and how fast it answers, for the diagnostics."""
@@ -241,9 +236,10 @@ class BoardServos(SerialServos):
         timeout [s]: counts from the time at which the servos' own line has transmitted everything sent earlier.
         """
         if quantity == "target":
-            self.fault = None
-            self.read_time = time.monotonic()
-            return None if math.isnan(self._sent[index]) else self._sent[index]
+            # A stop of another thread may have come since the caller asked whether the set-point is known.
+            sent, self.read_time = self._sent[index], time.monotonic()
+            self.fault = Fault.TIMEOUT if math.isnan(sent) else None
+            return None if math.isnan(sent) else sent
         if self._serial is None:
             raise self._not_open()
         self._check_alive()
@@ -310,16 +306,14 @@ class BoardServos(SerialServos):
 
     # The reading thread ----------------------------------------------------------------------------------------------
 
-    def _read_port(self, fd: int, end: int) -> None:
+    def _read_port(self, fd: int) -> None:
         prefer_this_thread(12)
         parser, last, half = self._parser, 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
         try:
-            while True:
-                ready = select.select([fd, end], [], [], half if parser.incomplete else 0.1)[0]
-                if end in ready:
-                    return
+            while self._reader is not None:
+                arrived = self._end.wait(half if parser.incomplete else 0.1, fd)
                 now, skipped = time.monotonic(), parser.skipped
-                if fd in ready:
+                if arrived:
                     chunk = os.read(fd, 4096)
                     if not chunk:
                         raise OSError("end of file")
@@ -330,7 +324,7 @@ class BoardServos(SerialServos):
                     self._distribute(frame, now, parser.skipped > skipped)
         except (OSError, ValueError) as error:
             self._failure = error if isinstance(error, OSError) else OSError(str(error))
-            self._wake()
+            self._alarm.set()
 
     def _distribute(self, frame: Frame, now: float, noisy: bool) -> None:
         """Pass a frame on that was received at the time `now` [s]; noisy: bytes before it were damaged."""
@@ -342,7 +336,7 @@ class BoardServos(SerialServos):
             answer = frames.parse_answer(frame.data)
             if answer is not None:
                 self._answers.append((answer, came))
-                self._wake()
+                self._alarm.set()
             return
         try:
             report = frames.parse_report(frame.function, frame.data)

@@ -234,7 +234,8 @@ def _milliseconds(duration: float) -> int:
     return math.floor(duration * 1000.0 + 0.5)
 
 
-def _pack(servo_id: int, command: Command, *values: int) -> bytes:
+def write(servo_id: int, command: Command, *values: int) -> bytes:
+    """Return the frame of a command that is no read, with its parameters as raw values; some commands have none."""
     try:
         payload = REQUEST[command].pack(*values) if values else b""
     except struct.error as error:
@@ -244,24 +245,14 @@ def _pack(servo_id: int, command: Command, *values: int) -> bytes:
 
 def move_time(servo_id: int, angle: float, duration: float) -> bytes:
     """Move now: uniform speed from where the servo is to `angle` [rad] in `duration` [s] (0 = full speed)."""
-    return _pack(servo_id, Command.MOVE_TIME_WRITE, count_from_angle(angle), _milliseconds(duration))
-
-
-def move_start(servo_id: int = BROADCAST_ID) -> bytes:
-    """Start the latched move of one servo, or of all at once (default)."""
-    return _pack(servo_id, Command.MOVE_START)
-
-
-def move_stop(servo_id: int) -> bytes:
-    """Stop the motion and hold the position."""
-    return _pack(servo_id, Command.MOVE_STOP)
+    return write(servo_id, Command.MOVE_TIME_WRITE, count_from_angle(angle), _milliseconds(duration))
 
 
 def id_write(servo_id: int, new_id: int) -> bytes:
     """Give one servo a new id (saved at once, to flash); connect ONE servo only."""
     if not 0 <= new_id < BROADCAST_ID:
         raise DeviceError(f"new servo id {new_id} is outside 0..253")
-    return _pack(servo_id, Command.ID_WRITE, new_id)
+    return write(servo_id, Command.ID_WRITE, new_id)
 
 
 def offset_count(angle: float) -> int:
@@ -274,17 +265,7 @@ def offset_count(angle: float) -> int:
 
 def angle_offset_adjust(servo_id: int, angle: float) -> bytes:
     """Set the deviation [rad]; moves at once and is lost at power-off unless written."""
-    return _pack(servo_id, Command.ANGLE_OFFSET_ADJUST, offset_count(angle))
-
-
-def angle_offset_write(servo_id: int) -> bytes:
-    """Save the deviation to flash."""
-    return _pack(servo_id, Command.ANGLE_OFFSET_WRITE)
-
-
-def load_write(servo_id: int, on: bool) -> bytes:
-    """Switch torque on (hold) or off."""
-    return _pack(servo_id, Command.LOAD_OR_UNLOAD_WRITE, int(on))
+    return write(servo_id, Command.ANGLE_OFFSET_ADJUST, offset_count(angle))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -336,4 +317,4 @@ def pose(targets: Iterable[tuple[int, int, float]]) -> bytes:
         frame(servo_id, command, pack(count, int(min(duration * 1000.0 + 0.5, 30000.0))))
         for servo_id, count, duration in targets
     ]
-    return b"".join((*frames, move_start()))
+    return b"".join((*frames, write(BROADCAST_ID, Command.MOVE_START)))

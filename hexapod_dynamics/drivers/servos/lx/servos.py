@@ -144,11 +144,14 @@ class LxServos(SerialServos):
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque on or off, for all these servos `copies` times."""
-        self.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
+        self.send(
+            b"".join(lx.write(self.ids[index], Command.LOAD_OR_UNLOAD_WRITE, int(on)) for index in indices) * copies
+        )
 
     def _stops(self, index: int | None) -> bytes:
         # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies for all, three for one.
-        return lx.move_stop(lx.BROADCAST_ID) * 6 if index is None else lx.move_stop(self.ids[index]) * 3
+        servo_id, copies = (lx.BROADCAST_ID, 6) if index is None else (self.ids[index], 3)
+        return lx.write(servo_id, Command.MOVE_STOP) * copies
 
     def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo; return the value, or None with `fault` set."""

@@ -2,9 +2,8 @@
 
 import math
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.fuzz_frames import WORST, fuzz
 
@@ -22,8 +21,8 @@ def test_frames_are_those_of_the_protocol_document():
     assert lx.read_request(1, Command.POS_READ) == bytes.fromhex("55 55 01 03 1c df")
     assert lx.read_request(1, Command.VIN_READ) == bytes.fromhex("55 55 01 03 1b e0")
     assert lx.move_time(1, lx.angle_from_count(500), 1.0) == bytes.fromhex("55 55 01 07 01 f4 01 e8 03 16")
-    assert lx.move_start() == bytes.fromhex("55 55 fe 03 0b f3")
-    assert lx.load_write(3, False) == bytes.fromhex("55 55 03 04 1f 00 d9")
+    assert lx.write(lx.BROADCAST_ID, Command.MOVE_START) == bytes.fromhex("55 55 fe 03 0b f3")
+    assert lx.write(3, Command.LOAD_OR_UNLOAD_WRITE, False) == bytes.fromhex("55 55 03 04 1f 00 d9")
 
 
 @pytest.mark.parametrize("command", sorted(lx.NEVER_BROADCAST), ids=lambda c: c.name)
@@ -69,30 +68,25 @@ def test_positions_are_signed(count):
     assert lx.decode(Command.POS_READ, payload) == pytest.approx((count - 500) * COUNT, abs=1e-12)
 
 
-def written(command, *values):
-    """Return the frame that writes raw values to servo 1."""
-    return lx.build(1, command, lx.REQUEST[command].pack(*values))
-
-
 WRITES_AND_READS = [
     (lx.move_time(1, 0.5, 1.25), Command.MOVE_TIME_READ, lx.Move(lx.angle_from_count(lx.count_from_angle(0.5)), 1.25)),
     (
-        written(Command.MOVE_TIME_WAIT_WRITE, lx.count_from_angle(-0.5), 20),
+        lx.write(1, Command.MOVE_TIME_WAIT_WRITE, lx.count_from_angle(-0.5), 20),
         Command.MOVE_TIME_WAIT_READ,
         lx.Move(lx.angle_from_count(lx.count_from_angle(-0.5)), 0.02),
     ),
     (lx.angle_offset_adjust(1, -0.1), Command.ANGLE_OFFSET_READ, lx.offset_count(-0.1) * COUNT),
     (
-        written(Command.ANGLE_LIMIT_WRITE, lx.count_from_angle(-1.0), lx.count_from_angle(1.2)),
+        lx.write(1, Command.ANGLE_LIMIT_WRITE, lx.count_from_angle(-1.0), lx.count_from_angle(1.2)),
         Command.ANGLE_LIMIT_READ,
         (lx.angle_from_count(lx.count_from_angle(-1.0)), lx.angle_from_count(lx.count_from_angle(1.2))),
     ),
-    (written(Command.VIN_LIMIT_WRITE, 9000, 12600), Command.VIN_LIMIT_READ, (9.0, 12.6)),
-    (written(Command.TEMP_MAX_LIMIT_WRITE, 70), Command.TEMP_MAX_LIMIT_READ, 70),
-    (written(Command.OR_MOTOR_MODE_WRITE, 1, 0, -400), Command.OR_MOTOR_MODE_READ, lx.Mode(True, -0.4)),
-    (lx.load_write(1, True), Command.LOAD_OR_UNLOAD_READ, True),
-    (written(Command.LED_CTRL_WRITE, 1), Command.LED_CTRL_READ, False),
-    (written(Command.LED_ERROR_WRITE, 2), Command.LED_ERROR_READ, lx.LedError.OVER_VOLTAGE),
+    (lx.write(1, Command.VIN_LIMIT_WRITE, 9000, 12600), Command.VIN_LIMIT_READ, (9.0, 12.6)),
+    (lx.write(1, Command.TEMP_MAX_LIMIT_WRITE, 70), Command.TEMP_MAX_LIMIT_READ, 70),
+    (lx.write(1, Command.OR_MOTOR_MODE_WRITE, 1, 0, -400), Command.OR_MOTOR_MODE_READ, lx.Mode(True, -0.4)),
+    (lx.write(1, Command.LOAD_OR_UNLOAD_WRITE, True), Command.LOAD_OR_UNLOAD_READ, True),
+    (lx.write(1, Command.LED_CTRL_WRITE, 1), Command.LED_CTRL_READ, False),
+    (lx.write(1, Command.LED_ERROR_WRITE, 2), Command.LED_ERROR_READ, lx.LedError.OVER_VOLTAGE),
 ]
 
 
@@ -169,7 +163,7 @@ def test_garbage_raises_nothing_and_every_frame_found_is_really_there(data):
 
 @given(st.binary(min_size=1, max_size=20).filter(lambda b: 0x55 not in b))
 def test_a_frame_after_a_false_header_is_found(garbage):
-    frame = lx.move_start()
+    frame = lx.write(lx.BROADCAST_ID, Command.MOVE_START)
     for lead in (b"\x55", b"\x55\x55", b"\x55\x55\x01", b"\x55\x55\x01\x07"):
         found = lx.FrameParser().feed(lead + frame + garbage + frame + bytes(12))
         assert len(found) >= 1 and found[-1].command == Command.MOVE_START
@@ -218,57 +212,3 @@ def test_a_reading_is_taken_where_it_is_expected_or_if_a_second_one_agrees(readi
     gate = PositionGate()
     for angle, t, accepted, *target in readings:
         assert gate.accept(angle, t, *target) == accepted
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 400)), min_size=1, max_size=6))
-def test_a_servo_moves_uniformly_and_a_new_move_interrupts(moves):
-    servos = VirtualServos([1], [1], [0.0], loaded=True, speed_limit=1e12)
-    t, here = 0.0, 0.0
-    for count, milliseconds in moves:
-        (frame,) = lx.FrameParser().feed(lx.move_time(1, lx.angle_from_count(count), milliseconds / 1000))
-        servos.execute(frame, t)
-        target, duration = lx.angle_from_count(count), milliseconds / 1000
-        for share in (0.0, 0.25, 0.5, 1.0, 2.0):
-            expected = here + (target - here) * min(1.0, share) if duration else target
-            assert servos.setpoints(t + share * duration + (1e-9 if not duration else 0.0))[0] == pytest.approx(
-                expected, abs=1e-5
-            )
-        t += 0.6 * duration
-        here = here + (target - here) * 0.6 if duration else target
-        t += 1e-9
-
-
-def test_latched_moves_start_together_and_only_once():
-    servos = VirtualServos([1, 2, 3], [1, -1, 1], np.zeros(3), loaded=True)
-    parser = lx.FrameParser()
-    *latched, start = parser.feed(lx.pose((servo_id, lx.count_from_angle(0.3), 0.1) for servo_id in (1, 2)))
-    for frame in latched:
-        servos.execute(frame, 0.0)
-    assert np.allclose(servos.setpoints(1.0), 0.0)
-    servos.execute(start, 2.0)
-    assert np.allclose(servos.setpoints(2.05), [0.15, -0.15, 0.0], atol=COUNT)
-    assert np.allclose(servos.setpoints(2.1), [0.3, -0.3, 0.0], atol=COUNT)
-    servos.execute(parser.feed(lx.move_time(1, 0.0, 0.0))[0], 3.0)
-    servos.execute(start, 4.0)
-    assert np.allclose(servos.setpoints(5.0), [0.0, -0.3, 0.0], atol=COUNT)
-
-
-def test_a_limp_servo_starts_its_move_where_it_hangs():
-    servos = VirtualServos([1], [1], [0.0])
-    servos.set_angles(np.array([0.4]))
-    assert not servos.holding()[0]
-    (frame,) = lx.FrameParser().feed(lx.move_time(1, 0.0, 1.0))
-    servos.execute(frame, 0.0)
-    assert servos.holding()[0]
-    assert servos.setpoints(0.5)[0] == pytest.approx(0.2, abs=COUNT)
-
-
-@pytest.mark.parametrize(("field", "bad", "good"), [("temperature", 90.0, 70.0), ("voltage", 8.5, 11.0)])
-def test_heat_and_low_voltage_let_go_and_recover(field, bad, good):
-    servos = VirtualServos([1], [1], [0.0], loaded=True)
-    getattr(servos, field)[0] = bad
-    assert not servos.holding()[0]
-    servos.set_angles(np.array([0.7]))
-    getattr(servos, field)[0] = good
-    assert servos.holding()[0] and servos.setpoints(1.0)[0] == pytest.approx(0.7, abs=COUNT)

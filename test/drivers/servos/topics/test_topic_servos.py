@@ -108,6 +108,11 @@ def test_silence_closes_it_until_messages_return(driver):
     assert len(driver.sent) == sent  # a pose of before is not sent
 
 
+def test_silence_is_found_when_the_system_clock_is_set_back_meanwhile(driver, set_back):
+    driver.silent = True
+    driver.until(lambda: not driver.state.connected, "it is lost")
+
+
 def test_stamps_of_another_clock_are_named(driver):
     driver.age = 100.0
     driver.until(lambda: any("clocks" in words for words in driver.servos.warnings()), "it is named")

@@ -1,0 +1,43 @@
+"""Ends the wait of another thread, at a time of the monotonic clock on each Python.
+
+Below Python 3.11 the timeouts of a Condition and of an Event follow the system clock: when that is set back during a
+wait, the wait takes as much longer, and nobody would read the servos or their stop button meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+
+
+class Wake:
+    """One thread waits; `set`, which any thread may call, ends its present wait or the next one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # no `set` writes to a descriptor that has been closed
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+
+    def set(self) -> None:
+        """End a wait; without an effect after `close`."""
+        with self._lock, contextlib.suppress(BlockingIOError):  # the pipe is full: thousands are pending
+            if self._writer >= 0:
+                os.write(self._writer, b"1")
+
+    def wait(self, timeout: float, descriptor: int = -1) -> bool:
+        """Wait for `timeout` [s] or until a file descriptor can be read; return whether it can."""
+        watched = [self._reader] if descriptor < 0 else [self._reader, descriptor]
+        ready = select.select(watched, [], [], max(timeout, 0.0))[0]
+        if self._reader in ready:
+            os.read(self._reader, 4096)
+        return descriptor in ready
+
+    def close(self) -> None:
+        """Close the pipe; the thread that waits calls it, or nobody waits any more."""
+        with self._lock:
+            if self._writer >= 0:
+                os.close(self._reader)
+                os.close(self._writer)
+            self._reader = self._writer = -1
