@@ -70,9 +70,7 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     def close(self) -> None:
         """End the thread and delete the socket."""
         self._ending = True
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as caller:  # wakes the thread
-            caller.settimeout(0.2)  # its queue may be full
-            caller.connect(self.path)
+        _answers(self.path)  # wakes the thread
         self._thread.join(2.0)
         if self._is_there():
             os.unlink(self.path)
@@ -132,11 +130,9 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 def _answers(path: str) -> bool:
     """Whether somebody listens at the path."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(0.2)
+        probe.settimeout(0.2)  # its queue may be full
         try:
             probe.connect(path)
-        except BlockingIOError:  # its queue is full: somebody listens
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error, (BlockingIOError, TimeoutError))  # its queue is full: somebody listens
     return True

@@ -97,36 +97,32 @@ class ServoHealth:
         """Fault of the line, from the errors since the slot before the last one began; empty if they are few."""
         if t - self._slots[-1].time > 0.4:
             self._slots.append(_Slot(t, state.errors.copy(), state.reads, state.late_wakes, state.late_answers))
-            before = self._slots[0]
-            reads, late = state.reads - before.reads, state.late_wakes - before.late_wakes
-            late_answers = state.late_answers - before.late_answers
-            self._noise = self._describe(state.errors - before.errors, reads, state.silent, late)
-            # A busy machine delays only single answers.
-            if not self._noise and late_answers > max(_FEW, 0.2 * reads):
-                self._noise = f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
-            if not self._noise and late > _FEW:
-                oldest = t - np.min(state.stamp, initial=t, where=state.known)
-                if oldest > 0.35:
-                    self._noise = f"{_busy(late)}, the oldest measurement is of {oldest:.2f} s ago"
+            self._noise = self._describe(state, self._slots[0], t)
         return self._noise
 
-    def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray, late: int) -> str:
-        corrupted, few = errors[:, 1:], max(_FEW, 0.02 * reads)  # missing answers are reported by joint
-        if corrupted.sum() < few:
-            lost = int(errors[~silent, 0].sum())
-            if lost <= few:
-                return ""
-            if late >= 0.3 * lost:  # the machine is the likely cause
-                return f"{_busy(late)}, {lost} answers lost or late beside {reads} good ones"
-            return f"{lost} answers lost or late beside {reads} good ones: {self._cause}"
-        by_joint = corrupted.sum(axis=1)
-        worst = int(np.argmax(by_joint))
-        kinds = ", ".join(
-            f"{count} {kind}" for kind, count in zip(FAULTS[1:], corrupted.sum(axis=0), strict=True) if count
-        )
-        if by_joint[worst] > 0.8 * by_joint.sum():
-            return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
-        return f"noisy line ({kinds}, {reads} good answers): {self._cause}"
+    def _describe(self, state: ChainState, before: _Slot, t: float) -> str:
+        errors, reads = state.errors - before.errors, state.reads - before.reads
+        late = state.late_wakes - before.late_wakes
+        corrupted, few = errors[:, 1:], max(_FEW, 0.02 * reads)
+        if corrupted.sum() >= few:
+            by_joint, by_kind = corrupted.sum(axis=1), corrupted.sum(axis=0)
+            worst = int(np.argmax(by_joint))
+            kinds = ", ".join(f"{count} {kind}" for kind, count in zip(FAULTS[1:], by_kind, strict=True) if count)
+            if by_joint[worst] > 0.8 * by_joint.sum():
+                return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
+            return f"noisy line ({kinds}, {reads} good answers): {self._cause}"
+        lost = int(errors[~state.silent, 0].sum())  # missing answers of silent servos are reported by joint
+        if lost > few:
+            losses = f"{lost} answers lost or late beside {reads} good ones"
+            return f"{_busy(late)}, {losses}" if late >= 0.3 * lost else f"{losses}: {self._cause}"
+        # A busy machine delays only single answers.
+        late_answers = state.late_answers - before.late_answers
+        if late_answers > max(_FEW, 0.2 * reads):
+            return f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
+        oldest = t - np.min(state.stamp, initial=t, where=state.known)
+        if late > _FEW and oldest > 0.35:
+            return f"{_busy(late)}, the oldest measurement is of {oldest:.2f} s ago"
+        return ""
 
 
 def _busy(late: int) -> str:

@@ -104,6 +104,10 @@ def test_it_measures_moves_stops_and_lets_go(rig):
     move(rig, pose)
     time.sleep(0.1)
     assert not rig.servos.loaded.any(), "a pose while limp must not stiffen the legs"
+    assert rig.chain.freeze()
+    time.sleep(0.1)
+    assert not rig.servos.loaded.any(), "nor a stop"
+    rig.chain.unfreeze()
     rig.chain.set_torque(True)
     rig.until(lambda: rig.servos.loaded.all(), "every servo has torque")
     assert rig.chain.wait_confirmed(8.0)
@@ -135,7 +139,6 @@ def test_silent_hot_unplugged_and_without_supply_are_named_and_come_back(rig):
     rig.until(lambda: "no servo answers" in rig.words() or rig.state.silent.all(), "no servo answers")
 
 
-@pytest.mark.parametrize("rig", OTHERS, indirect=True)
 def test_noise_costs_answers_but_brings_no_wrong_value(rig):
     move(rig, np.full(18, 0.2))
     rig.until(lambda: np.allclose(rig.state.angle, 0.2, atol=2 * COUNT), "the pose is measured")
