@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -10,6 +11,12 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Simulator
 
 NODES = ("imu", "servos", "gait", "dynamics", "damage_manager", "damage_detector", "simulator", "view", "companions")
+
+BEHIND_THEIR_NAMES = ("tools.set_morphology", "tools.stop")  # whose arguments begin with the program, as ROS has them
+COMMANDS = (
+    *(f"tools.{name}" for name in "check_robot compile_model identify new_robot plan record score servo_tool".split()),
+    *("tools.train_detector", "papers.reproduce", "view.plot", *BEHIND_THEIR_NAMES),
+)
 
 
 def run(code):
@@ -21,6 +28,15 @@ def test_help_of_a_node_tells_what_it_does_and_starts_nothing(node):
     done = run(f"from hexapod_dynamics.ros import start; start.{node}(['--help'])")
     assert done.returncode == 0 and done.stdout.startswith(f"usage: ros2 run hexapod_dynamics {node}")
     assert "docs/parameters.md" in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_help_of_a_command_ends_with_a_sentence(module, capsys):
+    words = ["--help"] if module not in BEHIND_THEIR_NAMES else [module, "--help"]
+    with pytest.raises(SystemExit) as ended:
+        import_module(f"hexapod_dynamics.{module}").main(words)
+    usage, about, *_ = capsys.readouterr().out.split("\n\n")
+    assert ended.value.code == 0 and usage.startswith("usage: ") and about.endswith("."), about
 
 
 @pytest.mark.parametrize("node", ["view", "gait"])
