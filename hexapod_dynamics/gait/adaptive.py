@@ -16,8 +16,9 @@ from hexapod_dynamics.background import PlanWorker
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, AdaptiveSettings, Mode, new_walk
+from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, AdaptiveSettings, Mode
 from hexapod_dynamics.gait.plan_change import (
     FEWEST_LEGS,
     NOMINAL_VELOCITY,
@@ -99,7 +100,10 @@ class AdaptiveGait(Gait):
         if len(robot.legs) < FEWEST_LEGS:
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
-        self.used, self.data, self.plan = self.settings, new_walk(robot, self.settings), None
+        self.used, self.data, self.plan = self.settings, _core.Walk(leg_table(robot)), None
+        fixed, speed = self.data.settings, robot.servo.speed_limit
+        fixed.speed, fixed.folding, fixed.yaw_limit = speed, 0.4 * speed, 0.3  # [rad/s]
+        fixed.tilt, fixed.belly = self.settings.tilt_limit, 0.5 * robot.body.box[2] + 0.001  # [rad], [m]
         self.terrain, self.limiter = Terrain(self, self._adapts), Limiter(self)
         self.changes = PlanChanger(self, find_library(robot, self._plans))
         self.changes.adopt_morphology(morphology)

@@ -161,11 +161,6 @@ class CommandLimits(PlanEvaluator):
                 break
         yield best
 
-    def spare_reach(self, twist: np.ndarray, period: float, given: Conditions) -> float:
-        """Return how far [m] the body may be shifted at a twist and a period [s] before a leg is out of reach."""
-        self.rate(twist, period, given)
-        return max(0.0, float(self.found.reach) - 0.006)
-
     def possible(self, twist: np.ndarray, given: Conditions) -> tuple[np.ndarray, float]:
         """Return the largest possible share of a twist, as a twist, and its period, one of those of the Conditions.
 
@@ -268,8 +263,10 @@ class Limiter:
         lift = terrain.highest if rough and incline.high else lift
         given = Conditions(periods, with_margin and incline.margin, lift, incline)
         possible, period = limits.possible(incline.share * twist, given)
-        spare = limits.spare_reach(possible, period, given) if incline == LEVEL else incline.shift
-        return possible, period, min(MOST_SHIFT, spare)
+        if incline != LEVEL:
+            return possible, period, incline.shift
+        limits.rate(possible, period, given)
+        return possible, period, min(MOST_SHIFT, max(0.0, limits.found.reach - 0.006))
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import WALKING
-from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
-from hexapod_dynamics.robot import Robot
 
 # Settings that can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
@@ -78,16 +74,7 @@ ON_FEET = Mode.STAND, Mode.START, Mode.WALK, Mode.SETTLE, Mode.PROBE
 SITTING = Mode.LOWER, Mode.SAT, Mode.MOVE, Mode.RISE
 
 
-# ---- the walk --------------------------------------------------------------------------------------------------------
-
-
-def new_walk(robot: Robot, settings: AdaptiveSettings) -> _core.Walk:
-    """Return the memory for a robot, with the settings that do not change and without a plan."""
-    walk, speed = _core.Walk(leg_table(robot)), robot.servo.speed_limit
-    walk.settings.speed, walk.settings.folding = speed, 0.4 * speed
-    walk.settings.yaw_limit, walk.settings.tilt = 0.3, settings.tilt_limit  # [rad/s], [rad]
-    walk.settings.belly = 0.5 * robot.body.box[2] + 0.001
-    return walk
+# ---- the memory of the tick -----------------------------------------------------------------------------------------
 
 
 def write_settings(walk: _core.Walk, settings: AdaptiveSettings, plan: GaitPlan | None) -> None:
@@ -99,20 +86,6 @@ def write_settings(walk: _core.Walk, settings: AdaptiveSettings, plan: GaitPlan 
         walk.settings.asked_period = settings.period or plan.period
         if plan.kind == "walk":
             walk.settings.body = walk.plan.height = settings.body_height or plan.height
-
-
-def write_legs(walk: _core.Walk, robot: Robot, plan: GaitPlan | None, table: np.ndarray, held: list[str]) -> None:
-    """Write the present legs (`table`, see leg_table), as their plan uses them; held: names of legs that are held up.
-
-    Without a plan, all legs that can carry the body do so while the robot sits down.
-    """
-    walk.legs[:] = table
-    if plan is not None:
-        plan.fill(walk.legs, robot.leg_names)
-        return
-    for row, leg in zip(walk.legs, robot.legs, strict=True):
-        row["used"] = leg.name not in held
-        row["foothold"] = neutral_foothold(row)
 
 
 def write_plan(walk: _core.Walk, plan: GaitPlan | None) -> None:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.legs import leg_moments, present_legs
-from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_legs, write_plan, write_settings
+from hexapod_dynamics.gait.legs import leg_moments, neutral_foothold, present_legs
+from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_plan, write_settings
 from hexapod_dynamics.gait.planning.library import PlanChoice, PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
@@ -374,7 +374,12 @@ class PlanChanger:
         awaited = self.arrival.awaited(back)
         held += [names[i] for i in awaited]
         gait.plan = self.choice.choose(gait.settings.pattern, held, morphology, table)
-        write_legs(gait.data, gait.robot, gait.plan, table, held)
+        gait.data.legs[:] = table
+        if gait.plan is not None:
+            gait.plan.fill(gait.data.legs, names)
+        else:  # all legs that can carry the body do so while the robot sits down
+            gait.data.legs["used"] = [name not in held for name in names]
+            gait.data.legs["foothold"] = [neutral_foothold(row) for row in table]
         write_plan(gait.data, gait.plan)
         gait.limiter.apply_feasible_settings()
         return awaited

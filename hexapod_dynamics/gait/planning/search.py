@@ -20,7 +20,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import HEIGHT, GaitPlan, PlanEvaluator, tripod_plan
+from hexapod_dynamics.gait.planning.plan import HEIGHT, LIFT, GaitPlan, PlanEvaluator, tripod_plan
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.worker_processes import WorkerProcesses
 
@@ -81,7 +81,7 @@ class Search(PlanEvaluator):
     """Searches for plans of a robot with lost legs.
 
     names: the legs that walk; morphology: remaining parts (for the masses of legs that are held up), by default these
-    legs; height, lift [m].
+    legs; height [m].
     """
 
     def __init__(
@@ -91,14 +91,13 @@ class Search(PlanEvaluator):
         demands: Demands,
         *,
         morphology: Morphology | None = None,
-        height: float = 0.12,
-        lift: float = 0.02,
+        height: float = HEIGHT,
         seed: int = 1,
     ) -> None:
         self.names = tuple(names)
         lost = [name for name in robot.leg_names if name not in self.names]
         super().__init__(robot, morphology or Morphology.whole(robot).without(*lost))
-        self.demands, self.height, self.lift, self.seed = demands, height, lift, seed
+        self.demands, self.height, self.seed = demands, height, seed
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
         self.table["used"][self.used] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
@@ -204,7 +203,7 @@ class Search(PlanEvaluator):
 
     def _begin(self, task: _Task) -> None:
         self.numbers = _core.PlanNumbers()
-        self.numbers.height, self.numbers.lift = self.height, self.lift
+        self.numbers.height, self.numbers.lift = self.height, LIFT
         if task.kind == "row":
             # On two legs, an edge of the belly stays on the ground.
             self.numbers.crawls, self.numbers.rise = 1.0, 0.022 if len(self.names) > 2 else 0.006
@@ -261,7 +260,7 @@ class Search(PlanEvaluator):
             duty=plan.duty,
             period=plan.period,
             height=plan.height,
-            lift=self.lift,
+            lift=plan.lift,
             sway=tuple(plan.sway.tolist()),
             rise=plan.rise,
             margin=0.0,

@@ -120,12 +120,11 @@ class Brace:
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology: legs with a foot are moved; a locked joint keeps its angle."""
-        self._legs, begin = [], 0
-        for leg in self.robot.legs:
-            end = begin + len(leg.links)
-            if all(morphology.has_link(leg.name, link.name) for link in leg.links):
-                self._legs.append((LegKinematics.of(self.robot, leg.name, morphology), slice(begin, end)))
-            begin = end
+        self._legs = [
+            (LegKinematics.of(self.robot, leg.name, morphology), self.robot.leg_joints(leg.name))
+            for leg in self.robot.legs
+            if all(morphology.has_link(leg.name, link.name) for link in leg.links)
+        ]
 
     def sense(self, dt: float, force: Sequence[float], rate: Sequence[float], walking: bool) -> None:
         """Process a sample of the IMU, dt [s] after the previous one: specific force (3,) [m/s^2] and angular velocity

@@ -19,8 +19,7 @@ from hexapod_dynamics.gait.planning.plan import rounded
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
 
-Angles = tuple[float, float, float]  # [rad] of coxa, femur, tibia
-Pose = dict[str, Angles]  # by leg
+Pose = dict[str, tuple[float, ...]]  # angles of coxa, femur, tibia [rad] by leg
 SIDES = ("left", "right")
 POSES = 4
 DECIMALS = 3  # of angles [rad] and times [s] in the file
@@ -62,7 +61,9 @@ class Manoeuvre:
         found = []
         for k, pose in enumerate(poses):
             legs = Section(pose, section.key(f"poses[{k}]"))
-            found.append({name: _angles(legs.vector(name, 3)) for name in robot.leg_names if name in legs.values})
+            found.append(
+                {name: tuple(legs.vector(name, 3).tolist()) for name in robot.leg_names if name in legs.values}
+            )
             legs.done()
         times, pushers = section.vector("times", POSES).tolist(), section.text("pushers")
         section.done()
@@ -117,14 +118,9 @@ class Manoeuvre:
         They are rounded as in the file, so that the stored manoeuvre is exactly the tried one.
         """
         angles = np.round(numbers[:-POSES], DECIMALS).reshape(POSES, len(self.legs), 3).tolist()
-        poses = tuple({name: _angles(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
+        poses = tuple({name: tuple(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
         times = tuple(float(np.clip(t, 0.05, 5.0)) for t in np.round(numbers[-POSES:], DECIMALS))
         return Manoeuvre(poses, times, self.pushers, self.lost)
-
-
-def _angles(values: Iterable[float]) -> Angles:
-    coxa, femur, tibia = (float(value) for value in values)
-    return coxa, femur, tibia
 
 
 def make_mirrored_poses(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tuple[Pose, ...]:
@@ -132,8 +128,8 @@ def make_mirrored_poses(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tupl
     poses = []
     for row in np.asarray(rows, float):
         sides = (row[:3], row[3:]) if pushers == "left" else (row[3:], row[:3])
-        angles = pose_angles(robot, *sides).reshape(-1, 3)
-        poses.append({name: _angles(a) for name, a in zip(robot.leg_names, angles, strict=True)})
+        angles = pose_angles(robot, *sides).reshape(-1, 3).tolist()
+        poses.append({name: tuple(a) for name, a in zip(robot.leg_names, angles, strict=True)})
     return tuple(poses)
 
 
