@@ -242,7 +242,7 @@ class Terrain:
         ground.update(dt, now.phase, *self._attitude, slope, heading, walks, tilted, twist)
         if ground.rough and ground.walked_for > 10.0:
             now.reflexes = 0.0  # they do not count any more
-        self._make_way(dt, ground)
+        self._make_way(dt, ground, twist)
         most = 0.02 * dt  # [m/s]
         self._high += min(most, max(-most, self.highest - self._high))
         high = ground.share if self.lifts_high else 0.0
@@ -258,14 +258,14 @@ class Terrain:
         data.settings.tilt = min(most, 0.5 * tilt) if falls else most
         self._move_body(ground.shift_x, ground.shift_y)
 
-    def _make_way(self, dt: float, ground: GroundAdaptation) -> None:
-        """Detect whether the robot makes progress, and respond to an obstacle."""
+    def _make_way(self, dt: float, ground: GroundAdaptation, twist: list[float]) -> None:
+        """Detect whether the robot makes progress with a twist (3,), and respond to an obstacle."""
         x, y, count = self._forces
         self._forces = 0.0, 0.0, 0
         now, obstacle, did = self._gait.data.state, self.obstacle, self.obstacle.does
         if self._gait.plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
             return
-        vx, vy, turn = now.twist.tolist()
+        vx, vy, turn = twist
         count, wanted = max(count, 1), self._gait.limiter.wanted
         slow, force = wanted is not None and math.hypot(*wanted[:2]) < SLOW, (x / count, y / count)
         speeds, walks = (self._gait.data.body_speed, (vx, vy)), now.mode == Mode.WALK

@@ -94,7 +94,7 @@ class Manoeuvre:
     def _on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
         """Return the manoeuvre with the legs exchanged by `names`, which pushes from the other side of the robot."""
         order = {name: k for k, name in enumerate(names)}
-        poses = tuple(
+        poses: tuple[Pose, ...] = tuple(
             {names[name]: (coxa_sign * coxa, femur, tibia) for name, (coxa, femur, tibia) in pose.items()}
             for pose in self.poses
         )
