@@ -40,6 +40,7 @@ MARKERS = {
 LONG = (
     "tools/get_up_search",
     "learning",
+    "detector_training",
     "view/test_other_robots.py",
     "view/test_record.py",
     *(

@@ -22,7 +22,7 @@ from hexapod_dynamics.worker_processes import WorkerProcesses
 compute_in_one_thread()  # before numpy is imported
 
 from hexapod_dynamics.detection.network import Weights  # noqa: E402
-from hexapod_dynamics.learning.detector.training import (  # noqa: E402
+from hexapod_dynamics.detector_training.training import (  # noqa: E402
     HELD_OUT,
     Example,
     choose_thresholds,

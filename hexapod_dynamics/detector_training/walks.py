@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class DamageWalk:
-    """One random walk; `run` simulates it. changes: what is lost and not declared, for the network's labels.
+    """One random walk; `steps` simulates it. changes: what is lost and not declared, for the network's labels.
 
     Args:
         robot: Robot; its legs may have any number of joints.
@@ -181,12 +181,6 @@ class DamageWalk:
 
     # ---- what happens ------------------------------------------------------------------------------------------------
 
-    def run(self) -> DamageWalk:
-        """Simulate the walk."""
-        for _ in self.steps():
-            pass
-        return self
-
     def steps(self) -> Iterator[float]:
         """Simulate the walk, 20 ms for each time [s] that is yielded."""
         random, walk = self.random, self.walk
@@ -209,7 +203,7 @@ class DamageWalk:
             if t >= declares:
                 declares = math.inf
                 walk.onboard.declare(self._declared())
-                self._note()
+                self.changes.append(Change(t, self._classes()))
                 if second == math.inf and random.random() < 0.6:
                     second = happens = t + random.choice([random.uniform(0.0, 1.2), random.uniform(0.0, 4.5)])
                     duration = max(duration, happens + 3.6)
@@ -246,7 +240,7 @@ class DamageWalk:
     def _break(self, kind: str) -> None:
         self.broken = self._draw_damage(self.broken, kind)
         self.walk.damage(self.broken)
-        self._note()
+        self.changes.append(Change(self.walk.time, self._classes()))
 
     def _declared(self) -> Morphology:
         """Return what a detector would declare of what is broken: of a pair perhaps one foot; STUMP of a last link."""
@@ -258,10 +252,6 @@ class DamageWalk:
             left = STUMP if kept is None or k == kept else 1.0
             found = found.updated({f"remaining.{leg.name}.{leg.link_names[-1]}": left})
         return found
-
-    def _note(self) -> None:
-        declared = self._classes()
-        self.changes.append(Change(self.walk.time, declared))
 
     def _classes(self) -> np.ndarray:
         """Return the network's class of each leg (legs,), by what is broken and not declared."""

@@ -18,8 +18,8 @@ from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, s
 from hexapod_dynamics.detection.network import CLASSES, INTACT, Network, Weights
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.detector.gradients import AdamW, loss_and_gradients, random_layers
-from hexapod_dynamics.learning.detector.walks import DamageWalk
+from hexapod_dynamics.detector_training.gradients import AdamW, loss_and_gradients, random_layers
+from hexapod_dynamics.detector_training.walks import DamageWalk
 from hexapod_dynamics.robot import Robot
 
 WINDOW = 66  # steps of an example
@@ -173,7 +173,6 @@ def train(
     seed: int,
     report: Callable[[str], None] = lambda text: None,
     mirrored: bool = True,
-    start: Weights | None = None,
 ) -> Weights:
     """Return the trained weights of one network, with thresholds still at LEAST.
 
@@ -183,10 +182,9 @@ def train(
         seed: of everything random.
         report: gets a line of progress now and then.
         mirrored: whether the robot's front is its rear's mirror image.
-        start: weights of a network to begin with, instead of random ones.
 
     """
-    layers = random_layers(seed) if start is None else {name: array[0].copy() for name, array in start.layers.items()}
+    layers = random_layers(seed)
     optimiser, noise = AdamW(layers, steps, rate=6e-3), np.random.default_rng((1, seed))
     windows, mean, began = _Windows(examples, seed, mirrored), 0.0, time.monotonic()
     for step in range(steps):

@@ -1,4 +1,4 @@
-"""Gradients of network.py for many windows at once, by hand in numpy, and AdamW with one cycle of its rate.
+"""Gradients of detection/network.py for many windows at once, by hand in numpy, and AdamW with one cycle of its rate.
 
 A network of 18,000 weights needs no framework: a step of 32 windows takes a tenth of a second on one core.
 """
@@ -30,25 +30,25 @@ def random_layers(seed: int) -> Layers:
 class _Block(NamedTuple):
     """What a convolution has computed, for its gradient."""
 
-    h: np.ndarray
+    seen: np.ndarray  # its inputs: two earlier steps, the present one, what the legs share
     pooled: np.ndarray
     largest: np.ndarray  # leg with the largest of each pooled number
-    shared: np.ndarray
     active: np.ndarray  # where its rectifier lets through
 
 
 def _later(x: np.ndarray, steps: int) -> np.ndarray:
-    """Return x (windows, T, ...) later by some steps, 0 before."""
+    """Return x (windows, T, ...) later by some steps, or earlier by a negative number of them; 0 where nothing is."""
     found = np.zeros_like(x)
-    found[:, steps:] = x[:, : x.shape[1] - steps]
+    if steps > 0:
+        found[:, steps:] = x[:, :-steps]
+    else:
+        found[:, :steps] = x[:, -steps:]
     return found
 
 
-def _earlier(x: np.ndarray, steps: int) -> np.ndarray:
-    """Return x (windows, T, ...) earlier by some steps, 0 after: the transpose of `_later`."""
-    found = np.zeros_like(x)
-    found[:, : x.shape[1] - steps] = x[:, steps:]
-    return found
+def _linear(layers: Layers, name: str, x: np.ndarray) -> np.ndarray:
+    """Return what a linear layer gives for inputs (..., inputs)."""
+    return x @ layers[f"{name}.weight"].T + layers[f"{name}.bias"]
 
 
 def loss_and_gradients(
@@ -63,21 +63,19 @@ def loss_and_gradients(
         weights: (windows, T, legs) of each in the mean.
 
     """
-    first = features @ layers["encoder.weight"].T + layers["encoder.bias"]
+    first = _linear(layers, "encoder", features)
     h = np.maximum(first, 0.0)
     blocks = []
     for k, dilation in enumerate(DILATIONS):
-        pooled = np.maximum(h @ layers[f"pool.{k}.weight"].T + layers[f"pool.{k}.bias"], 0.0)
-        largest = pooled.argmax(axis=2)
-        shared = np.concatenate([pooled.mean(axis=2), np.take_along_axis(pooled, largest[:, :, None], 2)[:, :, 0]], -1)
-        w = layers[f"convolution.{k}.weight"]
-        z = h @ w[:, 2 * HIDDEN : 3 * HIDDEN].T + layers[f"convolution.{k}.bias"]
-        z += _later(h @ w[:, :HIDDEN].T, 2 * dilation) + _later(h @ w[:, HIDDEN : 2 * HIDDEN].T, dilation)
-        z += (shared @ w[:, 3 * HIDDEN :].T)[:, :, None]
-        active = z > 0.0
-        blocks.append(_Block(h, pooled, largest, shared, active))
-        h = h + z * active
-    odds = h @ layers["output.weight"].T + layers["output.bias"]
+        pooled = np.maximum(_linear(layers, f"pool.{k}", h), 0.0)
+        largest = pooled.argmax(axis=2, keepdims=True)
+        shared = np.concatenate([pooled.mean(axis=2, keepdims=True), np.take_along_axis(pooled, largest, 2)], axis=-1)
+        shared = np.broadcast_to(shared, (*h.shape[:3], shared.shape[3]))
+        seen = np.concatenate([_later(h, 2 * dilation), _later(h, dilation), h, shared], axis=-1)
+        z = _linear(layers, f"convolution.{k}", seen)
+        blocks.append(_Block(seen, pooled, largest, z > 0.0))
+        h = h + np.maximum(z, 0.0)
+    odds = _linear(layers, "output", h)
     odds -= odds.max(axis=-1, keepdims=True)
     p = np.exp(odds)
     p /= p.sum(axis=-1, keepdims=True)
@@ -106,23 +104,15 @@ def _add(gradients: Layers, name: str, d: np.ndarray, inputs: np.ndarray) -> Non
 
 def _through(layers: Layers, gradients: Layers, k: int, block: _Block, d: np.ndarray) -> np.ndarray:
     """Return the gradient before convolution k, of the one after it; add those of its weights."""
-    w, dilation, legs = layers[f"convolution.{k}.weight"], DILATIONS[k], d.shape[2]
-    dz = d * block.active
-    one, two = _earlier(dz, dilation), _earlier(dz, 2 * dilation)
-    of_legs = dz.sum(axis=2)
-    flat = block.h.reshape(-1, HIDDEN)
-    parts = [part.reshape(-1, HIDDEN).T @ flat for part in (two, one, dz)]
-    parts.append(of_legs.reshape(-1, HIDDEN).T @ block.shared.reshape(-1, 2 * POOLED))
-    gradients[f"convolution.{k}.weight"] = np.concatenate(parts, axis=1)
-    gradients[f"convolution.{k}.bias"] = of_legs.sum(axis=(0, 1))
-    before = d + two @ w[:, :HIDDEN] + one @ w[:, HIDDEN : 2 * HIDDEN] + dz @ w[:, 2 * HIDDEN : 3 * HIDDEN]
-    d_shared = of_legs @ w[:, 3 * HIDDEN :]
-    d_pooled = np.repeat(d_shared[:, :, None, :POOLED] / legs, legs, axis=2)
-    at = block.largest[:, :, None]
-    largest = np.take_along_axis(d_pooled, at, 2) + d_shared[:, :, None, POOLED:]
-    np.put_along_axis(d_pooled, at, largest, 2)
+    dilation, legs, dz = DILATIONS[k], d.shape[2], d * block.active
+    _add(gradients, f"convolution.{k}", dz, block.seen)
+    two, one, now, shared = np.split(dz @ layers[f"convolution.{k}.weight"], HIDDEN * np.arange(1, 4), axis=-1)
+    d_mean, d_largest = np.split(shared.sum(axis=2, keepdims=True), 2, axis=-1)
+    d_pooled = np.repeat(d_mean / legs, legs, axis=2)
+    np.put_along_axis(d_pooled, block.largest, np.take_along_axis(d_pooled, block.largest, 2) + d_largest, 2)
     d_pooled *= block.pooled > 0.0
-    _add(gradients, f"pool.{k}", d_pooled, block.h)
+    _add(gradients, f"pool.{k}", d_pooled, block.seen[..., 2 * HIDDEN : 3 * HIDDEN])
+    before = d + _later(two, -2 * dilation) + _later(one, -dilation) + now
     return before + d_pooled @ layers[f"pool.{k}.weight"]
 
 

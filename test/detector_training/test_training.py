@@ -1,13 +1,16 @@
 """The training: gradients against finite differences, a loss that falls, walks with labels, thresholds, the command."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from hexapod_dynamics.detection.features import COUNT
 from hexapod_dynamics.detection.network import CLASSES, INTACT, LOST, Network, Weights
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.detector.gradients import AdamW, loss_and_gradients, random_layers
-from hexapod_dynamics.learning.detector.training import LEAST, LEFT, Example, choose_thresholds, make_example, train
+from hexapod_dynamics.detector_training.gradients import AdamW, loss_and_gradients, random_layers
+from hexapod_dynamics.detector_training.training import LEAST, LEFT, Example, choose_thresholds, make_example, train
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import train_detector as command
 
@@ -114,3 +117,9 @@ def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys,
     assert walks == {path: path.stat().st_mtime_ns for path in walks}
     assert command.main(["--walks", "2"]) == 1
     assert "--walks: given 2, allowed are whole numbers from 4" in capsys.readouterr().err
+
+
+def test_the_command_needs_no_gymnasium():
+    program = "import sys; sys.modules['gymnasium'] = None; import hexapod_dynamics.tools.train_detector"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
