@@ -1,6 +1,6 @@
 """Environments of Gymnasium for learning to walk: `hexapod_dynamics/Walk-v0` and `hexapod_dynamics/Damaged-v0`.
 
-Importing this package registers them, each with its vectorised form; HexapodError with the remedy without gymnasium.
+Importing this package registers them; HexapodError with the remedy without gymnasium.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ for _name, _damaged in NAMES.items():
         gymnasium.register(
             _name,
             entry_point=f"{__name__}.environments:WalkEnv",
-            vector_entry_point=f"{__name__}.environments:WalkVectorEnv",
             max_episode_steps=EPISODE,
+            order_enforce=False,  # WalkEnv itself refuses a step before the first reset, and wrong actions
+            disable_env_checker=True,
             kwargs={"damaged": _damaged},
         )

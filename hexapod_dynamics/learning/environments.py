@@ -1,19 +1,77 @@
-"""The walk as environments of Gymnasium: one robot, and many robots on all cores."""
+"""The walk as an environment of Gymnasium: the simulated robot, one control period, damage at random times.
+
+Observation (13 + 3 n,), n joints: the world's z axis in base_link (3), the body's velocity (3) [m/s] and angular
+velocity (3) [rad/s] in base_link, the height of base_link over the ground below it [m], the velocity asked for (3)
+[m/s, rad/s], then joint positions less the standing pose [rad], joint rates [rad/s] and set-points less the standing
+pose [rad], n each; zero for joints that are missing. Each is limited to its bounds.
+
+Reward of a period: exp(-|e|^2 / (0.05 m/s)^2) - power_weight P, with the deviation e of the mean velocity on the ground
+from the one asked for (the yaw rate's times 0.1 m), and the mean mechanical power P of the servos [W].
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import math
+from collections.abc import Sequence
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.walking_robot import WalkingRobot
+from hexapod_dynamics.errors import HexapodError, require_positive
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.trajectory import split
+from hexapod_dynamics.simulation.world import SteppedModel
+
+# Where the parts of an observation begin.
+UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = 0, 3, 6, 9, 10, 13
+
+
+def bounds(joints: int) -> np.ndarray:
+    """Largest absolute values of an observation, (13 + 3 n,) float32: of the direction, velocity [m/s], angular
+    velocity [rad/s], height [m], what is asked for, then of the joints [rad, rad/s, rad].
+    """
+    largest = [1.0, 5.0, 30.0, 2.0, 2.0, 2.0 * np.pi, 50.0, 2.0 * np.pi]
+    return np.repeat(largest, [3, 3, 3, 1, 3, joints, joints, joints]).astype(np.float32)
+
+
+class RandomDamage:
+    """At most `most` injuries in an episode, each kind equally likely, with exponentially distributed times
+    between them.
+
+    interval [s]: mean time between two injuries. Each leg is injured at most once.
+    """
+
+    def __init__(self, interval: float = 3.0, most: int = 2) -> None:
+        self.interval, self.most = interval, most
+
+    def times(self, random: np.random.Generator) -> list[float]:
+        """Times [s] of an episode's injuries, in order."""
+        return np.cumsum(random.exponential(self.interval, self.most)).tolist()
+
+    def strike(self, random: np.random.Generator, morphology: Morphology, q: np.ndarray) -> Morphology:
+        """Return the morphology with one more injury; a joint that locks does so at its present position in q (n,)
+        [rad].
+
+        The morphology is returned unchanged if no leg is intact.
+        """
+        robot, whole = morphology.robot, Morphology.whole(morphology.robot)
+        columns = {leg: list(robot.leg_joints(leg)) for leg in robot.leg_names}
+        differs = (morphology.table != whole.table).any(axis=0)
+        sound = [leg for leg in robot.legs if not differs[columns[leg.name]].any()]
+        if not sound:
+            return morphology
+        leg = sound[int(random.integers(len(sound)))]
+        k, injury = int(random.integers(len(leg.links))), int(random.integers(len(KINDS.injuries)))
+        value, damaged = KINDS.injuries[injury]
+        part = leg.name if value.of_leg else f"{leg.name}.{leg.links[k].name}"
+        injured = float(random.uniform(0.2, 0.9)) if damaged is None else damaged  # remaining fraction of a link
+        position = float(np.clip(q[columns[leg.name][k]], -np.pi, np.pi))
+        return morphology.updated({f"{value.prefix}.{part}": injured}, {leg.joints[k].name: position})
 
 
 class WalkEnv(gymnasium.Env):
@@ -21,8 +79,8 @@ class WalkEnv(gymnasium.Env):
 
     Action (n,) in [-1, 1], n joints of the whole robot: where the servos are sent in a control period, the standing
     pose plus `reach` [rad] times the action; entries of missing, locked or limp joints have no effect. Observation
-    and reward: see walking_robot.py. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every
-    episode starts whole, from the standing pose with random deviations of up to `spread` [rad].
+    and reward: see the module. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every episode starts
+    whole, from the standing pose with random deviations of up to `spread` [rad].
 
     damaged: whether a RandomDamage injures the robot (`damage`, or one with default arguments if None);
     info["damage"] names the injury in the step in which it happens. robot: the JetHexa by default. velocity:
@@ -34,108 +92,106 @@ class WalkEnv(gymnasium.Env):
 
     metadata: dict[str, object] = {"render_modes": [], "render_fps": 50}
 
-    def __init__(self, **options: Any) -> None:
-        self.walker = walker = WalkingRobot(**options)
-        n = walker.robot.joint_count
-        self.observation_space = gymnasium.spaces.Box(-walker.limits, walker.limits, dtype=np.float32)
+    def __init__(
+        self,
+        damaged: bool = False,
+        robot: Robot | None = None,
+        velocity: Sequence[float] | str = (0.077, 0.0, 0.0),
+        pose: npt.ArrayLike | None = None,
+        reach: float = 0.5,
+        friction: float = 0.6,
+        period: float = 0.02,
+        timestep: float = 0.002,
+        power_weight: float = 0.01,
+        spread: float = 0.05,
+        damage: RandomDamage | None = None,
+    ) -> None:
+        self.robot = robot = Robot.jethexa() if robot is None else robot
+        self.damage = (RandomDamage() if damage is None else damage) if damaged else None
+        require_positive({"reach": reach, "period": period, "timestep": timestep})
+        for name, value in (("power_weight", power_weight), ("spread", spread)):
+            if isinstance(value, str) or not 0.0 <= value < math.inf:
+                raise HexapodError(f"{name}: given {value!r}, needed: a finite number >= 0")
+        self.steps = round(period / timestep)
+        if self.steps < 1 or abs(self.steps * timestep - period) > 1e-9 * period:
+            raise HexapodError(f"period: given {period} s, needed: a multiple of timestep {timestep} s")
+        self.period, self.reach, self.power_weight, self.spread = float(period), reach, power_weight, spread
+        self.random_velocity = isinstance(velocity, str)
+        if self.random_velocity and velocity != "random":
+            raise HexapodError(f"velocity: given {velocity!r}, needed: (forward, left, yaw rate) or 'random'")
+        self.asked = np.zeros(3) if self.random_velocity else as_array("velocity", velocity, (3,))
+        n = robot.joint_count
+        standing = TripodGait().bind(robot).position.copy() if pose is None else pose
+        self.pose = as_array("pose", standing, (n,))
+        self.intact = self.morphology = Morphology.whole(robot)
+        self.model = SteppedModel(robot, self.intact, Ground(friction=friction))
+        self.limits = bounds(n)
+        self.observation_space = gymnasium.spaces.Box(-self.limits, self.limits, dtype=np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (n,), np.float32)
-        self._shape, self._ready = (n,), False
+        self._log = np.empty((self.steps, self.model.row_width))
+        self._times: list[float] = []
+        self.time = math.nan  # [s] of the episode, NaN before the first one
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
     ) -> tuple[np.ndarray, dict[str, object]]:
-        """Begin an episode."""
+        """Put the intact robot into its standing pose; return the observation."""
         super().reset(seed=seed)
-        self._ready = True
-        return self.walker.reset(self.np_random), {}
+        random, state = self.np_random, self.model
+        state.nu[:] = 0.0
+        if self.morphology is not self.intact:
+            self.model.set_morphology(self.intact)
+            self.morphology = self.intact
+        state.q[:] = self.pose + random.uniform(-self.spread, self.spread, self.pose.size)
+        state.rotation[:], state.position[:] = np.eye(3), 0.0
+        self.model.settle_servos_at(state.q)
+        self.model.forget()
+        state.position[2] = self.model.resting_height()
+        self.time = 0.0
+        self._times = [] if self.damage is None else self.damage.times(random)
+        if self.random_velocity:
+            fastest = np.array([0.08, 0.05, 0.4])  # forward, left [m/s], yaw [rad/s]
+            self.asked[:] = random.uniform(-fastest, fastest)
+        return self._observe(), {}
 
     def step(self, action: npt.ArrayLike) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
-        """Run one control period."""
-        if not self._ready:
+        """Run one control period; damage that falls into it happens at its beginning."""
+        if math.isnan(self.time):
             raise HexapodError("step: no episode has begun; call reset first")
-        observation, reward, fallen, info = self.walker.step(as_array("action", action, self._shape), self.np_random)
-        return observation, reward, fallen, False, info
+        given = as_array("action", action, self.pose.shape)
+        info: dict[str, object] = {}
+        while self.damage is not None and self._times and self._times[0] < self.time + self.period:
+            del self._times[0]
+            self.morphology = self.damage.strike(self.np_random, self.morphology, self.model.q)
+            self.model.set_morphology(self.morphology)
+            info["damage"] = self.morphology.describe()
+        reward, info["power"] = self._run(given)
+        self.time += self.period
+        tilted = not self.model.rotation[2, 2] >= 0.5
+        is_number = math.isfinite(reward)
+        return self._observe(), reward if is_number else 0.0, tilted or not is_number, False, info
 
+    def _run(self, action: np.ndarray) -> tuple[float, float]:
+        """Simulate a period; return the reward and the mean power [W] of the servos."""
+        model, before, (cos, sin) = self.model, self.model.position.copy(), self.model.rotation[:2, 0].tolist()
+        model.command(self.pose + self.reach * np.clip(action, -1.0, 1.0), self.period, 0.0)
+        model.walk(None, self.period / self.steps, self.steps, 0, 1, 0.0, self._log, 1)
+        log = split(np.empty(0), self._log, self.pose.size, len(self.robot.legs))
+        power = float(np.abs(log.joint_torques * log.joint_velocities).sum()) / self.steps
+        turned = float((log.rotation[:, 2] * log.twist[:, 3:]).sum()) / self.steps
+        # along the heading at the start: x axis of base_link on the ground
+        size = math.hypot(cos, sin)
+        cos, sin = (cos / size, sin / size) if size > 1e-9 else (1.0, 0.0)
+        vx, vy, _ = ((model.position - before) / self.period).tolist()
+        forward, left, yaw = self.asked.tolist()
+        error = cos * vx + sin * vy - forward, cos * vy - sin * vx - left, 0.1 * (turned - yaw)
+        return math.exp(-sum(each * each for each in error) / 0.05**2) - self.power_weight * power, power
 
-class WalkVectorEnv(VectorEnv):
-    """`num_envs` robots as in WalkEnv; `options` are the arguments of WalkEnv. gymnasium.make_vec returns this
-    class.
-
-    The robots are distributed over `threads`, one by default: the physics of several threads runs in parallel,
-    their Python code does not. An episode that has ended begins anew with the next step, whose action is ignored for
-    it (AutoresetMode.NEXT_STEP). Each robot has random numbers of its own, so the number of threads changes no result.
-    """
-
-    metadata = WalkEnv.metadata | {"autoreset_mode": AutoresetMode.NEXT_STEP}
-
-    def __init__(
-        self, num_envs: int = 1, max_episode_steps: int | None = None, threads: int = 1, **options: Any
-    ) -> None:
-        for name, value in (("num_envs", num_envs), ("threads", threads)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise HexapodError(f"{name}: given {value!r}, needed: a whole number from 1")
-        self.num_envs, self.longest = num_envs, max_episode_steps or np.inf
-        self.walkers = [WalkingRobot(**options) for _ in range(num_envs)]
-        limits, n = self.walkers[0].limits, self.walkers[0].robot.joint_count
-        self.single_observation_space = gymnasium.spaces.Box(-limits, limits, dtype=np.float32)
-        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (n,), np.float32)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self._shape = num_envs, n
-        self._threads = min(num_envs, threads)
-        self._shares = [range(i, num_envs, self._threads) for i in range(self._threads)]
-        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
-        self._randoms: list[np.random.Generator] = []
-        self._ages = np.zeros(num_envs, int)
-        self._over = np.zeros(num_envs, bool)
-
-    def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, object] | None = None
-    ) -> tuple[np.ndarray, dict[str, object]]:
-        """Begin an episode of each robot. seed: one for each robot, or that of the first; the next robots then
-        have seed + 1, ...
-        """
-        if seed is None and not self._randoms:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
-        if seed is not None:
-            seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else list(seed)
-            if len(seeds) != self.num_envs:
-                raise HexapodError(f"seed: {len(seeds)} given, needed: one, or one for each of {self.num_envs} robots")
-            self._randoms = [np.random.default_rng(each) for each in seeds]
-        self._ages[:], self._over[:] = 0, False
-        pairs = zip(self.walkers, self._randoms, strict=True)
-        return np.stack([walker.reset(random) for walker, random in pairs]), {}
-
-    def step(self, actions: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
-        """Run one control period of each robot; actions (num_envs, n)."""
-        if not self._randoms:
-            raise HexapodError("step: no episode has begun; call reset first")
-        given = as_array("action", actions, self._shape)
-        observations = np.empty(self.observation_space.shape or (), np.float32)
-        rewards, fallen = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-        infos: list[dict[str, object]] = [{} for _ in self.walkers]
-
-        def run(share: range) -> None:
-            for i in share:
-                walker, random = self.walkers[i], self._randoms[i]
-                if self._over[i]:
-                    observations[i], self._ages[i] = walker.reset(random), 0
-                    continue
-                observations[i], rewards[i], fallen[i], infos[i] = walker.step(given[i], random)
-                self._ages[i] += 1
-
-        waiting = [self._pool.submit(run, share) for share in self._shares[1:]] if self._pool is not None else []
-        run(self._shares[0])
-        for each in waiting:
-            each.result()
-        truncated = (self._ages >= self.longest) & ~self._over
-        self._over = fallen | truncated
-        gathered: dict[str, object] = {}
-        for i, info in enumerate(infos):
-            gathered = self._add_info(gathered, info, i)
-        return observations, rewards, fallen, truncated, gathered
-
-    def close_extras(self, **kwargs: object) -> None:
-        """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
+    def _observe(self) -> np.ndarray:
+        """Return the observation; the ground is the plane z = 0."""
+        model, exists = self.model, self.morphology.existing_mask
+        setpoints = model.servos["setpoint"]
+        joints, commanded = (np.where(exists, angles - self.pose, 0.0) for angles in (model.q, setpoints))
+        parts = model.rotation[2], model.nu[:6], model.position[2:], self.asked, joints, model.nu[6:], commanded
+        # of a robot that has diverged: the lower bound
+        return np.fmin(np.fmax(np.concatenate(parts), -self.limits), self.limits).astype(np.float32)

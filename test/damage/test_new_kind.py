@@ -12,7 +12,7 @@ from hexapod_dynamics.damage import KINDS, LIMP, Registry, list_losses
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.gait.legs import held_up, leg_table
-from hexapod_dynamics.learning.walking_robot import RandomDamage
+from hexapod_dynamics.learning.environments import RandomDamage
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import to_mjcf

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from hexapod_dynamics.errors import HexapodError  # noqa: E402
 from hexapod_dynamics.gait import TripodGait  # noqa: E402
 from hexapod_dynamics.learning import EPISODE, NAMES  # noqa: E402
-from hexapod_dynamics.learning.walking_robot import ASKED, HEIGHT, JOINTS, UP, VELOCITY, RandomDamage  # noqa: E402
+from hexapod_dynamics.learning.environments import ASKED, HEIGHT, JOINTS, UP, VELOCITY, RandomDamage  # noqa: E402
 from hexapod_dynamics.robot import Morphology, Robot  # noqa: E402
 
 WALK, DAMAGED = NAMES
@@ -64,32 +64,32 @@ def test_the_tripod_gait_earns_more_than_standing_and_tilting_ends_the_episode()
         gait.reset(walking=walking)
         total = 0.0
         for _ in range(200):
-            action = gait.step(0.02)[0] - environment.walker.pose if walking else np.zeros(18)
+            action = gait.step(0.02)[0] - environment.pose if walking else np.zeros(18)
             observation, reward, fallen, _, _ = environment.step(action)
             total += reward
             assert not fallen
         earned.append(total / 200)
         assert observation[ASKED] == np.float32(0.077)
     assert earned[0] > 0.5 > 0.2 > earned[1]
-    environment.walker.model.rotation[:] = [[1, 0, 0], [0, -1, 0], [0, 0, -1]]
+    environment.model.rotation[:] = [[1, 0, 0], [0, -1, 0], [0, 0, -1]]
     assert environment.step(np.zeros(18))[2]
 
 
 def test_damage_comes_at_random_times_and_is_what_the_physics_has():
     environment = gymnasium.make(DAMAGED).unwrapped
-    walker, when, kinds = environment.walker, [], set()
+    when, kinds = [], set()
     for seed in range(30):
         environment.reset(seed=seed)
-        assert walker.morphology.is_intact
+        assert environment.morphology.is_intact
         for k in range(200):
             info = environment.step(np.zeros(18))[4]
             if "damage" in info:
                 when.append(k)
-                assert info["damage"] == walker.morphology.describe() != "whole"
-                assert walker.model.morphology == walker.morphology
-        kinds |= {word for word in walker.morphology.describe().replace(",", "").split() if word.isalpha()}
+                assert info["damage"] == environment.morphology.describe() != "whole"
+                assert environment.model.morphology == environment.morphology
+        kinds |= {word for word in environment.morphology.describe().replace(",", "").split() if word.isalpha()}
     assert len(set(when)) > 15 and {"missing", "locked", "limp", "broken"} <= kinds
-    missing = ~walker.morphology.existing_mask
+    missing = ~environment.morphology.existing_mask
     observation = environment.step(np.ones(18))[0]
     assert not observation[JOINTS : JOINTS + 18][missing].any()
 
@@ -105,23 +105,20 @@ def test_damage_meets_whole_legs_only_and_locks_joints_where_they_are():
     assert RandomDamage().strike(random, morphology, q) is morphology
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_many_robots_are_each_what_one_would_be(threads):
-    """Whatever the number of threads; an episode that has ended begins anew, and its next action is ignored."""
-    many = gymnasium.make_vec(DAMAGED, num_envs=3, threads=threads, max_episode_steps=20)
+def test_many_robots_are_each_what_one_would_be():
+    """An episode that has ended begins anew, and its next action is ignored."""
+    many = gymnasium.make_vec(DAMAGED, num_envs=3, max_episode_steps=20)
     assert many.observation_space.shape == (3, 67)
     alone = [gymnasium.make(DAMAGED).unwrapped for _ in range(3)]
     begun, _ = many.reset(seed=5)
     for i, one in enumerate(alone):
-        one.reset(seed=5 + i)
-        one.np_random = np.random.default_rng(5 + i)
-        assert np.array_equal(one.walker.reset(one.np_random), begun[i])
+        assert np.array_equal(one.reset(seed=5 + i)[0], begun[i])
     for k, action in enumerate(actions(50)):
         observations, rewards, fallen, over, infos = many.step(np.stack([action] * 3))
         assert over.all() == (k in (19, 40)) and not fallen.any()
         for i, one in enumerate(alone):
             if k in (20, 41):
-                assert np.array_equal(one.walker.reset(one.np_random), observations[i]) and rewards[i] == 0.0
+                assert np.array_equal(one.reset()[0], observations[i]) and rewards[i] == 0.0
                 continue
             expected = one.step(action)
             assert np.array_equal(expected[0], observations[i]) and expected[1] == rewards[i]
@@ -156,8 +153,6 @@ def test_another_robot_and_random_velocities():
         (lambda: gymnasium.make(WALK, velocity="fast"), ("velocity", "fast", "random")),
         (lambda: gymnasium.make(WALK, velocity=(0.1, 0.0)), ("velocity", "(2,)", "(3,)")),
         (lambda: gymnasium.make(WALK, pose=[0.0]), ("pose", "18")),
-        (lambda: gymnasium.make_vec(WALK, num_envs=2, threads=0), ("threads", "0", "from 1")),
-        (lambda: gymnasium.make_vec(WALK, num_envs=2).reset(seed=[1]), ("seed", "2 robots")),
         (lambda: gymnasium.make_vec(WALK, num_envs=2).step(np.zeros((2, 18))), ("step", "reset")),
         (lambda: gymnasium.make(WALK).unwrapped.step(np.zeros(18)), ("step", "reset")),
     ],
