@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +18,9 @@ from hexapod_dynamics.detection.detector import SETTLES, DamageDetector
 from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, setpoints_move
 from hexapod_dynamics.detection.network import CLASSES, INTACT, Network, Weights
 from hexapod_dynamics.detection.posterior import Posterior
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.detector_training.gradients import AdamW, loss_and_gradients, random_layers
 from hexapod_dynamics.detector_training.walks import DamageWalk
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 
 WINDOW = 66  # steps of an example
@@ -91,9 +92,9 @@ def make_example(robot: Robot, seed: int, physics: str) -> Example:
     """Simulate a DamageWalk, and return what the detector's network would see in it."""
     recorder = FeatureRecorder(len(robot.legs))
     walk = DamageWalk(robot, seed, physics, _Recorded(robot, seed, recorder))
-    for recorder.time in walk.steps():
-        pass
-    walk.walk.onboard.close()
+    with closing(walk.walk.onboard):
+        for recorder.time in walk.steps():
+            pass
     times = np.array(recorder.times)
     classes = np.zeros((len(times), len(robot.legs)), np.int8)
     for change in walk.changes:

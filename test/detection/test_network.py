@@ -7,8 +7,8 @@ import pytest
 
 from hexapod_dynamics.detection.features import COUNT
 from hexapod_dynamics.detection.network import CLASSES, DILATIONS, PACKAGED, Network, Weights
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.detector_training.gradients import random_layers
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 
 STEPS, LEGS = 50, 6

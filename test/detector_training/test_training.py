@@ -8,9 +8,9 @@ import pytest
 
 from hexapod_dynamics.detection.features import COUNT
 from hexapod_dynamics.detection.network import CLASSES, INTACT, LOST, Network, Weights
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.detector_training.gradients import AdamW, loss_and_gradients, random_layers
 from hexapod_dynamics.detector_training.training import LEAST, LEFT, Example, choose_thresholds, make_example, train
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import train_detector as command
 
