@@ -73,14 +73,16 @@ class IdentificationError(HexapodError):
     """Identification has too little or wrong data."""
 
 
-def require_positive(values: Mapping[str, object], error: type[HexapodError] = HexapodError) -> None:
-    """Raise `error` for the first of some named numbers, or tuples of numbers, that is not a finite number above
-    0.
+def require_positive(
+    values: Mapping[str, object], error: type[HexapodError] = HexapodError, *, zero: bool = False
+) -> None:
+    """Raise `error` for the first of some named numbers, or tuples of numbers, that is not a finite number above 0;
+    zero: 0 is allowed, too.
     """
     for name, value in values.items():
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, (str, bytes)) or not 0.0 < number < INFINITY:
-                raise error(f"{name}: given {value!r}, a finite number above 0 is needed")
+            if isinstance(number, (str, bytes)) or not (0.0 < number < INFINITY or (zero and number == 0.0)):
+                raise error(f"{name}: given {value!r}, a finite number {'from' if zero else 'above'} 0 is needed")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

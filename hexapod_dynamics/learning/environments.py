@@ -79,8 +79,8 @@ class WalkEnv(gymnasium.Env):
 
     Action (n,) in [-1, 1], n joints of the whole robot: where the servos are sent in a control period, the standing
     pose plus `reach` [rad] times the action; entries of missing, locked or limp joints have no effect. Observation
-    and reward: see the module. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every episode starts
-    whole, from the standing pose with random deviations of up to `spread` [rad].
+    and reward: see the module. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every episode
+    starts whole, from the standing pose with random deviations of up to `spread` [rad].
 
     damaged: whether a RandomDamage injures the robot (`damage`, or one with default arguments if None);
     info["damage"] names the injury in the step in which it happens. robot: the JetHexa by default. velocity:
@@ -109,9 +109,7 @@ class WalkEnv(gymnasium.Env):
         self.robot = robot = Robot.jethexa() if robot is None else robot
         self.damage = (RandomDamage() if damage is None else damage) if damaged else None
         require_positive({"reach": reach, "period": period, "timestep": timestep})
-        for name, value in (("power_weight", power_weight), ("spread", spread)):
-            if isinstance(value, str) or not 0.0 <= value < math.inf:
-                raise HexapodError(f"{name}: given {value!r}, needed: a finite number >= 0")
+        require_positive({"power_weight": power_weight, "spread": spread}, zero=True)
         self.steps = round(period / timestep)
         if self.steps < 1 or abs(self.steps * timestep - period) > 1e-9 * period:
             raise HexapodError(f"period: given {period} s, needed: a multiple of timestep {timestep} s")

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from hexapod_dynamics.gait import Gait, TripodGait
@@ -36,18 +37,16 @@ def simulate_many(
 
     The first simulation that fails raises its error here; simulations that have not started are cancelled.
     """
-    morphologies = list(morphologies)
     report = _report if progress is None else progress
     gait = TripodGait() if gait is None else gait.copy()
     if gait.robot != robot:
         gait.bind(robot)
-    own = ThreadPoolExecutor(max_workers=os.cpu_count()) if executor is None else None
-    pool = executor if own is None else own
-    try:
-        futures = [
-            pool.submit(simulate_one, robot, morphology, seconds, gait, timestep, log_every, options)
-            for morphology in morphologies
-        ]
+    options |= {"gait": gait, "timestep": timestep}
+    own: AbstractContextManager[Executor] = (
+        ThreadPoolExecutor(os.cpu_count()) if executor is None else nullcontext(executor)
+    )
+    with own as pool:
+        futures = [pool.submit(_simulate, robot, each, seconds, log_every, options) for each in morphologies]
         try:
             for done, future in enumerate(as_completed(futures), start=1):
                 future.result()
@@ -57,23 +56,11 @@ def simulate_many(
                 future.cancel()
             raise
         return [future.result() for future in futures]
-    finally:
-        if own is not None:
-            own.shutdown()
 
 
-def simulate_one(
-    robot: Robot,
-    morphology: Morphology,
-    seconds: float,
-    gait: Gait | None,
-    timestep: float,
-    log_every: int,
-    options: Mapping[str, Any],
-) -> Log:
-    """Simulate one morphology and return its Log: a task for an executor, on any machine."""
-    simulator = Simulator(robot, morphology, gait=gait, timestep=timestep, **options)
-    return simulator.run(seconds, log_every=log_every)
+def _simulate(robot: Robot, morphology: Morphology, seconds: float, log_every: int, options: Mapping[str, Any]) -> Log:
+    """Return the Log of one morphology: a task for an executor, on any machine."""
+    return Simulator(robot, morphology, **options).run(seconds, log_every=log_every)
 
 
 def _report(done: int, count: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import cos, floor, isfinite, nan, radians, sin, tan
+from dataclasses import dataclass, field, fields
+from math import cos, floor, nan, radians, sin, tan
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,32 @@ ALLOWED = (
 )
 
 
+def number(default: float, low: float, high: float, unit: str = "") -> Any:
+    """Return the field of `Numbers` with this default, smallest and largest value; a whole number if its default is."""
+    return field(default=default, metadata={"range": (low, high, unit)})
+
+
 @dataclass(frozen=True)
-class Ground:
+class Numbers:
+    """A record whose fields of `number` are checked when it is made."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not each.metadata:
+                continue
+            value, (low, high, unit) = getattr(self, each.name), each.metadata["range"]
+            given = f"{type(self).__name__.lower()}: {each.name}={value!r} given"
+            real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not (real and low <= value <= high):
+                raise HexapodError(f"{given}, allowed are numbers from {low} to {high} {unit}")
+            if isinstance(each.default, int):
+                if value != int(value):
+                    raise HexapodError(f"{given}, a whole number is needed")
+                object.__setattr__(self, each.name, int(value))
+
+
+@dataclass(frozen=True)
+class Ground(Numbers):
     """Height of the ground: the sloping plane, plus the rise of every step behind its place along x, plus the
     roughness.
 
@@ -51,34 +75,23 @@ class Ground:
     slope_y: float = 0.0
     steps: tuple = ()
     ramp: float = 0.01
-    friction: float = 0.6
-    slope: float = 0.0
-    slope_yaw: float = 0.0
-    rough: float = 0.0
-    seed: int = 0
-    cell: float = 0.05
-    edge: float = 0.0
+    friction: float = number(0.6, 0.0, 10.0)
+    slope: float = number(0.0, -60.0, 60.0, "degrees")
+    slope_yaw: float = number(0.0, -360.0, 360.0, "degrees")
+    rough: float = number(0.0, 0.0, 0.1, "m")
+    seed: int = number(0, 0, LARGEST_SEED)
+    cell: float = number(0.05, 0.005, 10.0, "m")
+    edge: float = number(0.0, 0.0, 10.0, "m")
     patches: bool = False
     law: str = "coulomb"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         numbers = [self.slope_x, self.slope_y, self.ramp, *(value for step in self.steps for value in step)]
         if not np.isfinite(numbers).all() or any(len(step) != 2 for step in self.steps) or self.ramp <= 0.0:
             raise HexapodError(f"{self}: slopes and (x, rise) pairs must be finite, the ramp longer than 0 m")
-        for name, low, high, unit in (
-            ("friction", 0.0, 10.0, ""),
-            ("slope", -60.0, 60.0, " degrees"),
-            ("slope_yaw", -360.0, 360.0, " degrees"),
-            ("rough", 0.0, 0.1, " m"),
-            ("cell", 0.005, 10.0, " m"),
-            ("edge", 0.0, self.cell, " m"),
-            ("seed", 0, LARGEST_SEED, ""),
-        ):
-            value = getattr(self, name)
-            if not (isfinite(value) and low <= value <= high):
-                raise HexapodError(f"ground: {name} {value!r} given, allowed are numbers from {low} to {high}{unit}")
-        if self.seed != int(self.seed):
-            raise HexapodError(f"ground: seed {self.seed!r} given, a whole number is needed")
+        if self.edge > self.cell:
+            raise HexapodError(f"ground: edge={self.edge} m given, at most the cell of {self.cell} m is allowed")
         if self.law not in ("coulomb", "viscous"):
             raise HexapodError(f"ground: law {self.law!r} given, allowed are 'coulomb' and 'viscous'")
         if self.slope != 0.0:
@@ -115,7 +128,7 @@ class Ground:
         """Return the kind of patch at (x, y) [m]: "slippery", "soft" or "" for neither."""
         if not self.patches:
             return ""
-        value = _core.drawn(floor(x / 0.3), floor(y / 0.3), int(self.seed))
+        value = _core.drawn(floor(x / 0.3), floor(y / 0.3), self.seed)
         return "slippery" if value < 0.25 else "soft" if value < 0.5 else ""
 
     def height(self, x: float, y: float) -> float:

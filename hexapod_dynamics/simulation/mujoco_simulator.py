@@ -7,7 +7,7 @@ Needs the package `mujoco`, which is imported when the first simulator is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -147,30 +147,25 @@ class MujocoSimulator(RobotSimulator):
         # height field moves. With that phase, the feet fell through a rough ground 2.5 m from the start.
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE
         self.data = mujoco.MjData(self.model)
-        names = self.robot.joint_names
-        present = [(j, self.model.joint(name).id) for j, name in enumerate(names) if self._has_joint(name)]
-        self._joints = np.array([j for j, _ in present], int)
-        ids = [i for _, i in present]
-        self._qpos, self._qvel = self.model.jnt_qposadr[ids], self.model.jnt_dofadr[ids]
-        self._actuators = np.array([self.model.actuator(names[j]).id for j, _ in present], int)
+        kinds, names, feet = mujoco.mjtObj, self.robot.joint_names, [f"foot_{leg.name}" for leg in self.robot.legs]
+        self._joints, joints = self._find(kinds.mjOBJ_JOINT, names)
+        self._qpos, self._qvel = self.model.jnt_qposadr[joints], self.model.jnt_dofadr[joints]
+        _, self._actuators = self._find(kinds.mjOBJ_ACTUATOR, names)
         self._base = self.model.body("base_link").id
-        feet = [f"foot_{leg.name}" for leg in self.robot.legs]
-        self._foot_geoms = {self.model.geom(name).id: i for i, name in enumerate(feet) if self._has_geom(name)}
-        self._foot_sites = [(i, self.model.site(name).id) for i, name in enumerate(feet) if self._has_geom(name)]
-        self._loaded_now = np.full(len(present), -1.0)
+        legs, geoms = self._find(kinds.mjOBJ_GEOM, feet)
+        self._foot_geoms = dict(zip(geoms.tolist(), legs.tolist(), strict=True))
+        _, self._foot_sites = self._find(kinds.mjOBJ_SITE, feet)
+        self._loaded_now = np.full(len(joints), -1.0)
         if self._law is not None:
             self.model.dof_damping[self._qvel] += self._law.viscous
-            self.model.dof_solimp[self._qvel, :2] = (
-                0.99,
-                0.999,
-            )  # with the default a stuck joint creeps 15 times as fast
+            # With the default a stuck joint creeps 15 times as fast.
+            self.model.dof_solimp[self._qvel, :2] = 0.99, 0.999
         self._terrain.attach(self.model, self._foot_geoms)
 
-    def _has_joint(self, name: str) -> bool:
-        return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
-
-    def _has_geom(self, name: str) -> bool:
-        return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_GEOM, name) >= 0
+    def _find(self, kind: int, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places in `names` of what the model has of a kind, and its ids (present,)."""
+        ids = np.array([self._mujoco.mj_name2id(self.model, kind, name) for name in names], int)
+        return np.flatnonzero(ids >= 0), ids[ids >= 0]
 
     # ---- as Simulator ------------------------------------------------------------------------------------------------
 
@@ -289,7 +284,7 @@ class MujocoSimulator(RobotSimulator):
         mujoco, data = self._mujoco, self.data
         data.qfrc_applied[:] = 0.0
         velocity, jacobian = np.zeros(3), np.zeros((3, self.model.nv))
-        for _, site in self._foot_sites:
+        for site in self._foot_sites:
             x, y, z = data.site_xpos[site]
             if z > self.ground.height(x, y) + 1e-4:
                 continue

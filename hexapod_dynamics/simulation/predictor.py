@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import require_positive
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.world import SteppedModel
@@ -33,16 +33,9 @@ class Predictor(SteppedModel):
         horizon_timestep: float = 5e-3,
         ground: Ground | None = None,
     ) -> None:
-        for name, value in (
-            ("timestep", timestep),
-            ("horizon_period", horizon_period),
-            ("horizon_timestep", horizon_timestep),
-        ):
-            if not (np.isfinite(value) and value > 0.0):
-                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers > 0 [s]")
-        super().__init__(
-            robot, Morphology.whole(robot) if morphology is None else morphology, Ground() if ground is None else ground
-        )
+        times = {"timestep": timestep, "horizon_period": horizon_period, "horizon_timestep": horizon_timestep}
+        require_positive(times)
+        super().__init__(robot, morphology or Morphology.whole(robot), ground or Ground())
         self.timestep = float(timestep)
         self.horizon_period = float(horizon_period)
         self._pieces = max(1, round(horizon_period / horizon_timestep))
@@ -120,11 +113,6 @@ class Predictor(SteppedModel):
         """Set the dead band of the model's servos [rad]."""
         self.drive["dead_band"] = band
 
-    @property
-    def velocity_feed_forward(self) -> float:
-        """Share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
-        return self.drive["feed_forward"].item()
-
     def set_velocity_feed_forward(self, share: float) -> None:
         """Set the share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
         self.drive["feed_forward"] = share
@@ -137,8 +125,7 @@ class Predictor(SteppedModel):
         targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default `duration`);
         without targets the servos continue with their last commands.
         """
-        if not 0.0 <= duration < np.inf:
-            raise HexapodError(f"duration: given {duration!r}, allowed are finite numbers from 0 [s]")
+        require_positive({"duration": duration}, zero=True)
         if targets is not None:
             reach = duration if command_duration is None else command_duration
             self.command(np.ascontiguousarray(targets, float), reach, 0.0)

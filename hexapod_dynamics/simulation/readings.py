@@ -11,17 +11,11 @@ if TYPE_CHECKING:
 
 
 class Readings:
-    """Readings of a Simulator or a MujocoSimulator.
+    """Readings of a Simulator or a MujocoSimulator; seed: of the noise."""
 
-    seed: of the noise. accelerometer_noise [m/s^2], gyro_noise [rad/s]: standard deviations of an MPU6050 at 100 Hz.
-    """
-
-    def __init__(
-        self, simulator: RobotSimulator, *, seed: int = 0, accelerometer_noise: float = 0.033, gyro_noise: float = 7e-4
-    ) -> None:
+    def __init__(self, simulator: RobotSimulator, *, seed: int = 0) -> None:
         self.simulator = simulator
         self._rng = np.random.default_rng(seed)
-        self._noise = accelerometer_noise, gyro_noise
         self._latest = self.joints()
         self._next = 0
 
@@ -47,15 +41,7 @@ class Readings:
     def imu(self) -> tuple[np.ndarray, np.ndarray]:
         """Return specific force (3,) [m/s^2] and angular rate (3,) [rad/s] in base_link axes, with noise.
 
-        Both are means over the simulator's last call of `step`.
+        Both are means over the simulator's last call of `step`; the noise is that of an MPU6050 at 100 Hz.
         """
-        accelerometer, gyro = self._noise
-        noise = self._rng.normal(size=6)
-        return (
-            self.simulator.specific_force + accelerometer * noise[:3],
-            self.simulator.mean_angular_velocity + gyro * noise[3:],
-        )
-
-    def attitude(self) -> np.ndarray:
-        """Return the attitude (3, 3) world <- base_link without error, as from a perfect orientation filter."""
-        return self.simulator.rotation.copy()
+        noise = np.array([[0.033], [7e-4]]) * self._rng.normal(size=(2, 3))  # [m/s^2], [rad/s]
+        return self.simulator.specific_force + noise[0], self.simulator.mean_angular_velocity + noise[1]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.errors import DivergedError, HexapodError
+from hexapod_dynamics.errors import DivergedError, HexapodError, require_positive
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
@@ -50,17 +50,13 @@ class RobotSimulator(ABC):
         quantised: bool = False,
         truth: Truth | None = None,
     ) -> None:
-        longest = 0.02  # [s]; longer steps are stable, but too coarse for a walk
-        if not (0.0 < number("timestep", timestep, "s") <= longest):
-            raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {longest} s")
-        if command_period is None:
-            command_period = self.COMMAND_PERIOD or timestep
-        period = number("command_period", command_period, "s")
-        if not period > 0.0:
-            raise HexapodError(f"command_period: given {command_period!r} s, allowed are numbers above 0")
+        period = (self.COMMAND_PERIOD or timestep) if command_period is None else command_period
+        require_positive({"timestep": timestep, "command_period": period})
+        if timestep > 0.02:  # [s]; longer steps are stable, but too coarse for a walk
+            raise HexapodError(f"timestep: given {timestep!r} s, at most 0.02 s is allowed")
         self._command_steps = max(1, round(period / timestep))
         if abs(self._command_steps * timestep - period) > 1e-9 * period:
-            raise HexapodError(f"command_period: given {command_period} s, needed: a multiple of timestep {timestep}")
+            raise HexapodError(f"command_period: given {period} s, needed: a multiple of timestep {timestep}")
         self.robot, n = robot, robot.joint_count
         self.timestep = float(timestep)
         self.truth = Truth() if truth is None else truth
@@ -74,8 +70,7 @@ class RobotSimulator(ABC):
         self._zeros = self.truth.zeros(n)
         self._mounted = self.truth.imu_rotation()
         self._band = self.truth.deadband * robot.servo.resolution
-        law = self.truth.has_servo_law
-        self._law = ServoLaw(self.truth, self._true_robot.servo, n) if law else None
+        self._law = ServoLaw(self.truth, self._true_robot.servo, n) if self.truth.servo_law else None
         self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))  # between two loops of the law
         # Commands under way: the time at which they are due, the name of the model's method, its arguments.
         self._delayed: deque[tuple[float, str, tuple[object, ...]]] = deque()
@@ -146,8 +141,15 @@ class RobotSimulator(ABC):
         By default the joints are at the positions of the gait (zero without a gait), the body is upright over the
         origin, at the height at which the lowest point just touches the ground. Time restarts at zero.
         """
-        place, self.rotation[:], self.q[:] = self._checked_pose(position, rotation, joints)
-        self.nu[:] = 0.0
+        n = self.robot.joint_count
+        if joints is None:
+            joints = np.zeros(n) if self.gait is None else self.gait.position
+        angles = as_array("joints", joints, (n,))
+        turn = np.eye(3) if rotation is None else as_array("rotation", rotation, (3, 3))
+        if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0:
+            raise HexapodError(f"rotation: {turn.tolist()} is no rotation matrix")
+        place = None if position is None else as_array("position", position, (3,))
+        self.rotation[:], self.q[:], self.nu[:] = turn, angles, 0.0
         self._model.apply_joint_constraints()
         self._model.settle_servos_at(self.q)
         if self._law is not None:
@@ -240,8 +242,7 @@ class RobotSimulator(ABC):
 
     def run(self, seconds: float, *, log_every: int = 1) -> Log:
         """Simulate for a time [s] and return the Log, with a row every `log_every` steps."""
-        if not number("seconds", seconds, "s") >= 0.0:
-            raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
+        require_positive({"seconds": seconds}, zero=True)
         log_every = count("log_every", log_every, 1)
         steps = round(seconds / self.timestep)
         rows = steps // log_every
@@ -259,11 +260,6 @@ class RobotSimulator(ABC):
     def readings(self) -> np.ndarray:
         """Angles (n,) [rad] that the servos measure, not rounded, with the zero errors and the play of the Truth."""
         return (self.q if self._law is None else self._law.encoder) + self._zeros
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """Present angular velocity of the body (3,) [rad/s], in base_link axes."""
-        return self.nu[3:6]
 
     # ---- servos ------------------------------------------------------------------------------------------------------
 
@@ -330,37 +326,11 @@ class RobotSimulator(ABC):
             _, method, arguments = self._delayed.popleft()
             getattr(self._model, method)(*arguments)
 
-    # ---- checks ------------------------------------------------------------------------------------------------------
-
-    def _checked_pose(
-        self, position: npt.ArrayLike | None, rotation: npt.ArrayLike | None, joints: npt.ArrayLike | None
-    ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-        """Return the arguments of `reset` with their defaults; position is None if none is given."""
-        n = self.robot.joint_count
-        if joints is None:
-            joints = np.zeros(n) if self.gait is None else self.gait.position
-        joints = as_array("joints", joints, (n,))
-        if rotation is None:
-            turn = np.eye(3)
-        else:
-            turn = as_array("rotation", rotation, (3, 3))
-            if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0:
-                raise HexapodError(f"rotation: {turn.tolist()} is no rotation matrix")
-        return None if position is None else as_array("position", position, (3,)), turn, joints
-
     def _check_finite(self) -> None:
         if not np.isfinite(self.position).all():
             raise DivergedError(
                 f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
             )
-
-
-def number(name: str, value: float, unit: str) -> float:
-    """Return a finite number; HexapodError names another value."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not real or not np.isfinite(value):
-        raise HexapodError(f"{name}: given {value!r}, a finite number [{unit}] is needed")
-    return float(value)
 
 
 def count(name: str, value: object, least: int) -> int:

@@ -13,11 +13,10 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
-from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, Ground, ground_values
+from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, Ground, Numbers, ground_values, number
 from hexapod_dynamics.simulation.servo_law import MODELS
 from hexapod_dynamics.text_numbers import parse_number
 
-WHOLE_NUMBERS = ("seed", "friction_model")
 # The fields that make the servos a ServoLaw instead of the springs of the model.
 _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0, "servo_spread": 0.0}
 # Shares of the ranges of `real_servos`.
@@ -26,13 +25,8 @@ SERVOS = {"real": 1.0, "half": 0.5}
 Stream = IntEnum("Stream", ["ZEROS", "LINKS", "IMU", "PRESET", "CENTRES", "STIFFNESSES", "MOUNTS"])
 
 
-def _number(default: float, low: float, high: float, unit: str = "") -> Any:
-    """A number of a Truth, with its smallest and largest value and its unit."""
-    return dataclasses.field(default=default, metadata={"range": (low, high, unit)})
-
-
 @dataclass(frozen=True)
-class Truth:
+class Truth(Numbers):
     """The simulated robot and its ground, relative to the model.
 
     mass: factor on all masses and inertias. payload [kg]: point mass fixed to the body at payload_x, payload_y,
@@ -54,46 +48,37 @@ class Truth:
     imu_tilt [deg]: mounting error of the IMU. gyro_bias [deg/s]: of the chip.
     """
 
-    mass: float = _number(1.0, 0.2, 5.0)
-    payload: float = _number(0.0, 0.0, 5.0, "kg")
-    payload_x: float = _number(0.0, -0.5, 0.5, "m")
-    payload_y: float = _number(0.0, -0.5, 0.5, "m")
-    payload_z: float = _number(0.03, -0.5, 0.5, "m")
-    stiffness: float = _number(1.0, 0.05, 10.0)
-    friction: float = _number(0.6, 0.0, 5.0)
-    deadband: float = _number(0.0, 0.0, 20.0, "counts")
-    delay: float = _number(0.0, 0.0, 0.5, "s")
-    slope: float = _number(0.0, -45.0, 45.0, "degrees")
-    slope_yaw: float = _number(0.0, -360.0, 360.0, "degrees")
-    rough: float = _number(0.0, 0.0, 0.1, "m")
-    seed: int = _number(0, 0, LARGEST_SEED)
-    lag: float = _number(0.0, 0.0, 0.1, "s")
-    ff: float = _number(1.0, 0.0, 1.0)
-    zone: float = _number(0.0, 0.0, 5.0, "degrees")
-    hysteresis: float = _number(0.0, 0.0, 5.0, "degrees")
-    zero: float = _number(0.0, 0.0, 10.0, "degrees")
-    servo_friction: float = _number(0.0, 0.0, 5.0)
-    friction_model: int = _number(6, 0, 6)
-    servo_spread: float = _number(0.0, 0.0, 0.5)
-    link_masses: float = _number(0.0, 0.0, 0.9)
-    link_centres: float = _number(0.0, 0.0, 1.0)
-    hips: float = _number(0.0, 0.0, 20.0, "mm")
-    leg_yaw: float = _number(0.0, 0.0, 20.0, "degrees")
-    imu_tilt: float = _number(0.0, 0.0, 20.0, "degrees")
-    gyro_bias: float = _number(0.0, 0.0, 20.0, "degrees/s")
+    mass: float = number(1.0, 0.2, 5.0)
+    payload: float = number(0.0, 0.0, 5.0, "kg")
+    payload_x: float = number(0.0, -0.5, 0.5, "m")
+    payload_y: float = number(0.0, -0.5, 0.5, "m")
+    payload_z: float = number(0.03, -0.5, 0.5, "m")
+    stiffness: float = number(1.0, 0.05, 10.0)
+    friction: float = number(0.6, 0.0, 5.0)
+    deadband: float = number(0.0, 0.0, 20.0, "counts")
+    delay: float = number(0.0, 0.0, 0.5, "s")
+    slope: float = number(0.0, -45.0, 45.0, "degrees")
+    slope_yaw: float = number(0.0, -360.0, 360.0, "degrees")
+    rough: float = number(0.0, 0.0, 0.1, "m")
+    seed: int = number(0, 0, LARGEST_SEED)
+    lag: float = number(0.0, 0.0, 0.1, "s")
+    ff: float = number(1.0, 0.0, 1.0)
+    zone: float = number(0.0, 0.0, 5.0, "degrees")
+    hysteresis: float = number(0.0, 0.0, 5.0, "degrees")
+    zero: float = number(0.0, 0.0, 10.0, "degrees")
+    servo_friction: float = number(0.0, 0.0, 5.0)
+    friction_model: int = number(6, 0, 6)
+    servo_spread: float = number(0.0, 0.0, 0.5)
+    link_masses: float = number(0.0, 0.0, 0.9)
+    link_centres: float = number(0.0, 0.0, 1.0)
+    hips: float = number(0.0, 0.0, 20.0, "mm")
+    leg_yaw: float = number(0.0, 0.0, 20.0, "degrees")
+    imu_tilt: float = number(0.0, 0.0, 20.0, "degrees")
+    gyro_bias: float = number(0.0, 0.0, 20.0, "degrees/s")
     terrain: str = "flat"
 
     def __post_init__(self) -> None:
-        for name, (low, high, unit) in RANGES.items():
-            value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not (number and math.isfinite(value) and low <= value <= high):
-                raise HexapodError(f"truth: {name}={value!r} given, allowed are numbers from {low} to {high} {unit}")
-        for name in WHOLE_NUMBERS:
-            value = getattr(self, name)
-            if value != int(value):
-                raise HexapodError(f"truth: {name}={value!r} given, a whole number is needed")
-            object.__setattr__(self, name, int(value))
+        super().__post_init__()
         if self.terrain != "flat" and (self.slope or self.rough):
             raise HexapodError(f"truth: ground={self.terrain} and slope or rough given, allowed is one of them")
         ground_values(self.terrain, self.seed)
@@ -109,20 +94,9 @@ class Truth:
         not replaced.
         """
         values: dict[str, Any] = {}
-        servos = ""
         for part in filter(None, (part.strip() for part in text.split(","))):
             name, equals, value = (piece.strip() for piece in part.partition("="))
-            if name == "servos" and equals:
-                if value not in SERVOS or servos:
-                    raise HexapodError(f"truth: {part!r} given, allowed is one servos={' or '.join(SERVOS)}")
-                servos = value
-                continue
-            if name == "ground" and equals:
-                if "terrain" in values:
-                    raise HexapodError("truth: ground is given twice")
-                values["terrain"] = value
-                continue
-            if name not in RANGES or not equals:
+            if not equals or name not in (*RANGES, "servos", "ground"):
                 raise HexapodError(
                     f"truth: {part!r} given, allowed are name=number with {', '.join(RANGES)}, "
                     f"and servos={' or '.join(SERVOS)}, and ground= with {ALLOWED}"
@@ -130,12 +104,16 @@ class Truth:
             if name in values:
                 raise HexapodError(f"truth: {name} is given twice")
             try:
-                values[name] = parse_number(value)
+                values[name] = value if name in ("servos", "ground") else parse_number(value)
             except ValueError:
                 raise HexapodError(f"truth: {name}={value!r} given, a number is needed") from None
-        if servos:
-            seed = cls(seed=values.get("seed", 0)).seed
-            values = real_servos(seed, SERVOS[servos]) | values
+        if "ground" in values:
+            values["terrain"] = values.pop("ground")
+        if "servos" in values:
+            servos = values.pop("servos")
+            if servos not in SERVOS:
+                raise HexapodError(f"truth: {f'servos={servos}'!r} given, allowed is one servos={' or '.join(SERVOS)}")
+            values = real_servos(cls(seed=values.get("seed", 0)).seed, SERVOS[servos]) | values
         return cls(**values)
 
     def describe(self) -> str:
@@ -165,16 +143,11 @@ class Truth:
         legs = []
         for leg in robot.legs:
             factors = self.mass * (1.0 + self.link_masses * random.uniform(-1.0, 1.0, len(leg.links)))
-            links = (
-                scaled(
-                    link,
-                    mass=float(f) * link.mass,
-                    inertia=float(f) * link.inertia,
-                    com=link.com
-                    + self.link_centres * radii_of_gyration(link.mass, link.inertia) @ moved.normal(size=3),
-                )
-                for f, link in zip(factors, leg.links, strict=True)
-            )
+            links = []
+            for link, factor in zip(leg.links, factors.tolist(), strict=True):
+                shift = self.link_centres * radii_of_gyration(link.mass, link.inertia) @ moved.normal(size=3)
+                changed = {"mass": factor * link.mass, "inertia": factor * link.inertia, "com": link.com + shift}
+                links.append(scaled(link, **changed))
             turn = rotation_z(math.radians(self.leg_yaw) * mounts.choice((-1.0, 1.0)))
             direction = mounts.normal(size=3)
             hip = leg.mount_position + 1e-3 * self.hips * direction / np.linalg.norm(direction)
@@ -192,11 +165,6 @@ class Truth:
         if morphology.robot == robot:
             return morphology
         return Morphology.from_parameters(robot, morphology.parameters())
-
-    @property
-    def has_servo_law(self) -> bool:
-        """Whether the simulated servos follow another law than the spring."""
-        return bool(self.servo_law)
 
     @property
     def servo_law(self) -> list[str]:

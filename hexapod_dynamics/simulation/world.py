@@ -180,9 +180,8 @@ def place_returned(
         # A foot of a longer leg that is less than 3 mm in the ground counts as standing.
         if not joints.size or clearance(leg.name) > (-0.003 if grown else 0.0):
             continue
-        names = list(robot.joint_names)
-        limits = {names[k]: joint for k, joint in zip(robot.leg_joints(leg.name), leg.joints, strict=True)}
-        ranges = [np.linspace(max(limits[names[j]].lower, -2.0), min(limits[names[j]].upper, 2.0), 5) for j in joints]
+        limits = [robot.joints[j] for j in joints]
+        ranges = [np.linspace(max(joint.lower, -2.0), min(joint.upper, 2.0), 5) for joint in limits]
         asked = q[joints].copy()
         found = []
         for angles in itertools.product(*ranges):

@@ -111,7 +111,7 @@ class LoadedWalk:
         if now - self._sampled > TICK - 1e-6:
             self._sampled, noise, chip = now, self._random.normal(size=6), ROBOT.imu.rotation.T
             force = physics.specific_force + ACCELEROMETER * noise[:3]
-            reading = self.imu.sample(now, chip @ force, chip @ (physics.angular_velocity + GYROSCOPE * noise[3:]))
+            reading = self.imu.sample(now, chip @ force, chip @ (physics.nu[3:6] + GYROSCOPE * noise[3:]))
             self._to_gait.append((now, reading))
             self._to_detector.append(("imu", now, reading))
 

@@ -70,5 +70,6 @@ def test_a_walk_tells_servos_that_damp_against_zero_rate_from_those_that_feed_th
     walk = SensedWalk("mujoco", truth, seed=4, gait="auto")
     walk.run(8.0)
     assert walk.observer.servo_lag.feed_forward == pytest.approx(kind, abs=0.3)
-    assert walk.observer.model.velocity_feed_forward == pytest.approx(kind, abs=0.3)  # as it was learnt a second ago
+    # As it was learnt a second ago.
+    assert walk.observer.model.drive["feed_forward"].item() == pytest.approx(kind, abs=0.3)
     assert Robot.jethexa().servo.damping / Robot.jethexa().servo.stiffness == pytest.approx(OWN)

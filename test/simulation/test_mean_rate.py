@@ -18,7 +18,7 @@ def test_mean_rates_add_up_to_the_turn_and_rates_of_instants_do_not(physics):
     for _ in range(400):
         sim.step(10)
         turn = turn @ rotation_from_vector(0.01 * sim.mean_angular_velocity)
-        instants = instants @ rotation_from_vector(0.01 * sim.angular_velocity)
+        instants = instants @ rotation_from_vector(0.01 * sim.nu[3:6])
     true = start.T @ sim.rotation
     missed = [np.linalg.norm(rotation_vector(each.T @ true)) for each in (turn, instants)]
     assert missed[0] < np.radians(0.05) and missed[0] < 0.3 * missed[1]

@@ -138,7 +138,7 @@ def test_a_link_that_is_a_thin_rod_has_its_centre_moved_along_it_alone():
 
 def test_the_preset_draws_all_that_is_not_given_from_its_seed():
     one, same, other = (Truth.parse(f"servos=real,seed={seed}") for seed in (7, 7, 8))
-    assert one == same != other and one.has_servo_law
+    assert one == same != other and one.servo_law
     assert Truth.parse(one.describe()) == one
     assert Truth.parse("servos=real,seed=7,zone=0.1,rough=0.008").zone == 0.1
     drawn = {name for name in RANGES if getattr(one, name) != getattr(Truth(), name)}
