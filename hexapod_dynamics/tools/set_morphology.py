@@ -13,11 +13,10 @@ import rclpy
 from hexapod_dynamics.damage import KINDS, DamageKind
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import request_of, values_of
-from hexapod_dynamics.process_environment import allow_participants
 from hexapod_dynamics.ros.node_functions import LATCHED
+from hexapod_dynamics.tools.service_call import call_service, calling_node
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
@@ -95,27 +94,12 @@ def _arguments(words: list[str]) -> argparse.Namespace:
 
 def main(args: list[str] | None = None) -> None:
     """Call the service once; exit code 0: accepted, 1: rejected, 2: no answer."""
-    words = remove_ros_args(sys.argv if args is None else args)[1:]
-    given = _arguments(words)
-    allow_participants()
-    rclpy.init(args=args)
-    try:
-        node = rclpy.create_node(
-            "set_morphology_call", namespace=given.namespace or None, start_parameter_services=False
-        )
-    except InvalidNamespaceException as error:
-        rclpy.try_shutdown()
-        sys.exit(f"--namespace {given.namespace}: {str(error).splitlines()[0]}")
-    try:
-        sys.exit(_call(node, given))
-    except MorphologyError as error:
-        print(f"refused: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
+    given = _arguments(remove_ros_args(sys.argv if args is None else args)[1:])
+    with calling_node("set_morphology_call", given.namespace, args) as node:
+        try:
+            sys.exit(_call(node, given))
+        except MorphologyError as error:
+            sys.exit(f"refused: {error}")
 
 
 def _known_names(node: Node, timeout: float) -> tuple[str, ...]:
@@ -133,22 +117,15 @@ def _call(node: Node, given: argparse.Namespace) -> int:
     known = _known_names(node, given.timeout) if given.restore else ()
     damaged = {name: getattr(given, name) for name in _options()}
     values = changes(**damaged, restore=given.restore, known=known)
-    client = node.create_client(SetParametersAtomically, given.service)
-    if not client.wait_for_service(timeout_sec=given.timeout):
-        launch = "ros2 launch hexapod_dynamics walk.launch.py"
-        where = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"
-        print(f"nobody offers {client.srv_name}: {where}", file=sys.stderr)
+    launch = "ros2 launch hexapod_dynamics walk.launch.py"
+    hint = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"
+    answer = call_service(node, SetParametersAtomically, given.service, request_of(values), given.timeout, hint)
+    if answer is None:
         return 2
-    future = client.call_async(request_of(values))
-    rclpy.spin_until_future_complete(node, future, timeout_sec=given.timeout)
-    if not future.done():
-        print(f"{client.srv_name} did not answer within {given.timeout} s", file=sys.stderr)
-        return 2
-    result = future.result().result
-    if not result.successful:
-        print(f"refused: {result.reason}", file=sys.stderr)
-        return 1
-    print(f"{client.srv_name}: {summary(values, given.restore)}{result.reason and f'; {result.reason}'}")
+    if not answer.result.successful:
+        raise MorphologyError(answer.result.reason)
+    said = f"; {answer.result.reason}" if answer.result.reason else ""
+    print(f"{node.resolve_service_name(given.service)}: {summary(values, given.restore)}{said}")
     return 0
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from hexapod_dynamics.drivers.stop_request import StopRequest
 
@@ -18,10 +17,7 @@ TYPE_CHECKING = False  # typing itself would delay the stop
 if TYPE_CHECKING:
     import argparse
 
-    from rclpy.node import Node
-
 PATIENCE = 0.5  # [s] after which the service is called, too
-LOOK = 0.02  # [s] between two checks of the socket meanwhile
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:
@@ -81,38 +77,39 @@ def _no_answer(why: str) -> int:
     return 2
 
 
-def _call(given: argparse.Namespace, args: list[str] | None, request: StopRequest | None) -> int:
+def _call(given: argparse.Namespace, args: list[str] | None, stop: StopRequest | None) -> int:
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
     if "site" not in sys.modules:  # python3 -S
         import site
 
         site.main()
+    from contextlib import ExitStack
+    from functools import partial
+
     try:
-        import rclpy
-        from hexapod_dynamics.process_environment import allow_participants
+        from hexapod_dynamics.tools.service_call import call_service, calling_node
     except ModuleNotFoundError as error:
         return _no_answer(
             f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "
             f"namespace {given.namespace or '/'}, and there is no {error.name} for the service: source ROS 2 first, "
             "or use ./with_ros2"
         )
-    allow_participants()
-    try:
-        rclpy.init(args=args)
-    except RuntimeError as error:  # as where neither HOME nor ROS_LOG_DIR is set
-        return _no_answer(
-            f"no node servos answers here, and ROS 2 does not start for {given.namespace or '/'}: {error}"
+    with ExitStack() as ends:
+        try:
+            node = ends.enter_context(calling_node("stop_call", given.namespace, args))
+        except RuntimeError as error:  # as where neither HOME nor ROS_LOG_DIR is set
+            return _no_answer(
+                f"no node servos answers here, and ROS 2 does not start for {given.namespace or '/'}: {error}"
+            )
+        hint = (
+            "is the node servos running, in this --namespace and ROS_DOMAIN_ID? Without it the servos hold where they "
+            "are; the battery switch lets them go."
         )
-    node = rclpy.create_node(
-        "stop_call", namespace=given.namespace or None, start_parameter_services=False, enable_rosout=False
-    )
-    try:
-        return _answer(node, given, request)
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
+        meanwhile = (lambda: None) if stop is None else partial(stop.answer, 0.0)
+        answer = call_service(node, *_call_of(given), given.timeout, hint, meanwhile)
+        if answer is None:
+            return 2
+        return _report(*answer) if isinstance(answer, tuple) else _report(answer.success, answer.message)
 
 
 def _call_of(given: argparse.Namespace) -> tuple[type, str, object]:
@@ -124,32 +121,6 @@ def _call_of(given: argparse.Namespace) -> tuple[type, str, object]:
     if given.sit:
         return SetBool, "servos/torque", SetBool.Request(data=False)
     return SetBool, "emergency_stop", SetBool.Request(data=not given.resume)
-
-
-def _answer(node: Node, given: argparse.Namespace, stop: StopRequest | None) -> int:
-    import rclpy
-
-    kind, name, request = _call_of(given)
-    client, future = node.create_client(kind, name), None
-    end = time.monotonic() + given.timeout
-    while time.monotonic() < end:
-        answer = None if stop is None else stop.answer(0.0)
-        if answer is not None:
-            return _report(*answer)
-        if future is None:
-            if client.wait_for_service(timeout_sec=LOOK):
-                future = client.call_async(request)
-                end = time.monotonic() + given.timeout
-        else:
-            rclpy.spin_until_future_complete(node, future, timeout_sec=LOOK)
-            if future.done():
-                return _report(future.result().success, future.result().message)
-    if future is not None:
-        return _no_answer(f"{client.srv_name} did not answer within {given.timeout} s")
-    return _no_answer(
-        f"nobody offers {client.srv_name}: is the node servos running, in this --namespace and ROS_DOMAIN_ID? "
-        "Without it the servos hold where they are; the battery switch lets them go."
-    )
 
 
 if __name__ == "__main__":

@@ -100,3 +100,10 @@ def test_without_a_node_at_the_socket_and_for_the_end_of_a_stop_it_calls_the_ser
         if door is not None:
             door.close()
         assert "rclpy was imported" in done.stderr and not stops, (words, done)
+
+
+def test_an_impossible_namespace_is_named():
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--namespace", "left robot"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1 and "--namespace left robot: " in done.stderr and "Traceback" not in done.stderr, done
