@@ -48,8 +48,8 @@ TOPICS = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool; return its exit code."""
     options = parser_of("record", __doc__)
     options.add_argument("--out", type=Path, required=True, help="folder to make")
     options.add_argument("--robot", type=Path, help="robot file that the nodes run with; default: the JetHexa's")
@@ -58,12 +58,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--firmware", default="", help="of the servos and the board, as you know it")
     options.add_argument("--notes", default="", help="what the robot did, on which ground, what it carried")
     options.add_argument("--photos", nargs="*", type=Path, default=[], help="pictures of the robot, which are copied")
-    return options
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool; return its exit code."""
-    return run_command(parser(), _record, args)
+    return run_command(options, _record, args)
 
 
 def describe(given: argparse.Namespace, robot: Robot) -> str:
@@ -97,13 +92,14 @@ def _record(given: argparse.Namespace) -> int:
         raise HexapodError("no command ros2: source your ROS 2, or use ./with_ros2")
     space = given.namespace.strip("/")
     topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends this program ends the recorder
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what ends this program, or closes its terminal, ends the recorder
+        signal.signal(number, signal.default_int_handler)
     # In its own session: a Ctrl+C reaches it through this program.
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
     end = time.monotonic() + (math.inf if given.seconds is None else given.seconds)
     try:
-        while bag.poll() is None and not given.out.is_dir():
+        while bag.poll() is None and not given.out.is_dir() and time.monotonic() < end:
             time.sleep(0.02)
         if given.out.is_dir():  # at once, so that even a killed recording has them
             shutil.copyfile(file, given.out / "robot.yaml")

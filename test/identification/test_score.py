@@ -1,11 +1,17 @@
 """`score` on a walk in MuJoCo, on small files of the shapes of two public logs, and on a bag of `record`."""
 
+import argparse
 import csv
 import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from support.waiting import wait_until
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.gait import AdaptiveGait
@@ -122,7 +128,7 @@ def test_the_npz_of_a_jethexa(walk, tmp_path):
 
 
 def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
-    given = record.parser().parse_args(["--out", str(tmp_path / "bag"), "--firmware", "LX-224HV", "--photos", "no.jpg"])
+    given = argparse.Namespace(firmware="LX-224HV", notes="", photos=[Path("no.jpg")])
     described = yaml.safe_load(record.describe(given, ROBOT))
     assert described["robot"] == ROBOT.name and described["firmware"] == "LX-224HV"
     assert described["photos"] == ["no.jpg"]
@@ -166,3 +172,26 @@ def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(record.shutil, "copyfile", full)
     assert record.main(["--out", str(tmp_path / "bag")]) == 1
     assert "No space left" in capsys.readouterr().err and (tmp_path / "bag" / "ended").exists()
+
+
+def test_a_recorder_that_makes_no_folder_is_ended_after_the_given_time(tmp_path, monkeypatch, capsys):
+    command = tmp_path / "ros2"
+    command.write_text('#!/bin/sh\ntrap "exit 0" INT; while :; do sleep 0.05; done\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert record.main(["--out", str(tmp_path / "bag"), "--seconds", "0.5"]) == 1
+    assert "ros2 bag record has made no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_record_or_closes_its_terminal_ends_the_recorder(tmp_path, monkeypatch, number):
+    command, bag = tmp_path / "ros2", tmp_path / "bag"
+    command.write_text('#!/bin/sh\nmkdir "$4"; trap ">$4/ended; exit 0" INT; while :; do sleep 0.05; done\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    program = f"from hexapod_dynamics.tools import record; record.main(['--out', {str(bag)!r}])"
+    with subprocess.Popen([sys.executable, "-c", program]) as process:
+        wait_until((bag / "recording.yaml").exists, 30.0)
+        process.send_signal(number)
+        assert process.wait(30.0) == 0
+    assert (bag / "ended").exists()
