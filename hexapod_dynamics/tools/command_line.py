@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
 
 
-def first_paragraph(doc: str | None) -> str:
-    """Return the first paragraph of a docstring as one line, without markup."""
-    return " ".join((doc or "").strip().partition("\n\n")[0].split()).replace("`", "")
-
-
-def parser_of(command: str, doc: str | None) -> argparse.ArgumentParser:
-    """Return a parser without arguments, which is described by the docstring of the command's module."""
-    return argparse.ArgumentParser(prog=command, description=first_paragraph(doc))
+def parser_of(command: str, doc: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
+    """Return a parser without arguments, which is described by the docstring of the command's module: by its first
+    paragraph without markup, or by the whole as it stands.
+    """
+    if whole:
+        raw = argparse.RawDescriptionHelpFormatter
+        return argparse.ArgumentParser(prog=command, description=doc, formatter_class=raw)
+    text = " ".join((doc or "").strip().partition("\n\n")[0].split())
+    return argparse.ArgumentParser(prog=command, description=text.replace("`", ""))
 
 
 def load_robot(file: str | Path | None) -> Robot:
@@ -49,10 +50,13 @@ def split_names(option: str, text: str | None, kind: str, known: Sequence[str]) 
 
 
 def run_command(
-    parser: argparse.ArgumentParser, action: Callable[[argparse.Namespace], int], args: Sequence[str] | None
+    parser: argparse.ArgumentParser,
+    action: Callable[[argparse.Namespace], int],
+    args: Sequence[str] | None,
+    interrupted: str = "what is finished is in the files",
 ) -> int:
     """Return the exit code of `action` for the words of the command line, 1 after an error, 130 after Ctrl-C, both of
-    which are printed; notes on recordings are printed, too.
+    which are printed; notes on recordings are printed, too. interrupted: what holds after Ctrl-C.
     """
     given, command = parser.parse_args(args), parser.prog
     with warnings.catch_warnings():
@@ -64,7 +68,7 @@ def run_command(
             print(f"{command}: {error}", file=sys.stderr)
             return 1
         except (KeyboardInterrupt, EOFError):
-            print(f"\n{command}: interrupted; what is finished is in the files", file=sys.stderr)
+            print(f"\n{command}: interrupted; {interrupted}", file=sys.stderr)
             return 130
 
 

@@ -17,10 +17,10 @@ from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettin
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.errors import DeviceError, HexapodError
+from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
-from hexapod_dynamics.tools.command_line import load_robot, parser_of
+from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
 
 REGISTERS = (
     ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
@@ -185,6 +185,8 @@ class ServoTool:
     def calibrate(self, which: str, degrees: float) -> bool:
         """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""
         servo_id = self._id(which)
+        if not abs(degrees) <= 30.0:
+            raise DeviceError(f"deviation {degrees} deg is outside +-30 deg")
         before = self._bus.ask(servo_id, Command.ANGLE_OFFSET_READ)
         self._say(f"servo {servo_id} ({self._named(servo_id)}): deviation is {math.degrees(before):.2f} deg")
         self._bus.send(lx.angle_offset_adjust(servo_id, math.radians(degrees)))
@@ -246,6 +248,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--reply-timeout", type=float, default=0.008, help="time to wait for an answer [s]")
     top.add_argument("--robot", default="", help="robot file; default: the JetHexa")
     top.add_argument("--yes", action="store_true", help="answer every question with yes")
+    top.set_defaults(last=lx.BROADCAST_ID - 1)
     verbs = top.add_subparsers(dest="verb", required=True)
     scan = verbs.add_parser("scan", help="list the servos on the bus and those that are missing")
     scan.add_argument("--last", type=int, default=lx.BROADCAST_ID - 1, help="largest id to ask")
@@ -263,40 +266,33 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(args: list[str] | None = None) -> None:
-    """Run one command; exit code 0: done without faults, 1: a fault, or the user declined."""
-    given = parser().parse_args(args)
-    bus = None
+def main(args: list[str] | None = None) -> int:
+    """Run one command; return 0: done without faults, 1: a fault, or the user declined, 130: interrupted."""
+    return run_command(parser(), _run, args, interrupted="the servos hold their last targets")
+
+
+def _run(given: argparse.Namespace) -> int:
+    robot = load_robot(given.robot)
+    if not 0 <= given.last < lx.BROADCAST_ID:
+        raise DeviceError(f"--last {given.last}: ids are 0 to {lx.BROADCAST_ID - 1}")
+    port = given.port or str(device_directory() / SERVO_BUS)
+    bus = LxServos(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout), ())
+    ask = (lambda question: print(f"{question} yes") or True) if given.yes else yes_or_no
+    tool = ServoTool(bus, robot, ask, ids=range(given.last + 1))
+    verbs: dict[str, Callable[[], bool]] = {
+        "scan": tool.scan,
+        "read": lambda: tool.read(given.servo),
+        "center": lambda: tool.center(given.servo),
+        "move": lambda: tool.move(given.joint, given.angle),
+        "calibrate": lambda: tool.calibrate(given.servo, given.degrees),
+        "set-id": lambda: tool.set_id(given.old, given.new),
+    }
     try:
-        robot = load_robot(given.robot)
-        port = given.port or str(device_directory() / SERVO_BUS)
-        bus = LxServos(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout), ())
         bus.open()
-        tool = ServoTool(
-            bus,
-            robot,
-            (lambda question: print(f"{question} yes") or True) if given.yes else yes_or_no,
-            ids=range(given.last + 1 if given.verb == "scan" else lx.BROADCAST_ID),
-        )
-        well = {
-            "scan": tool.scan,
-            "read": lambda: tool.read(given.servo),
-            "center": lambda: tool.center(given.servo),
-            "move": lambda: tool.move(given.joint, given.angle),
-            "calibrate": lambda: tool.calibrate(given.servo, given.degrees),
-            "set-id": lambda: tool.set_id(given.old, given.new),
-        }[given.verb]()
-    except (HexapodError, OSError) as error:
-        print(error, file=sys.stderr)
-        well = False
-    except KeyboardInterrupt:
-        print("interrupted; the servos hold their last targets", file=sys.stderr)
-        well = False
+        return 0 if verbs[given.verb]() else 1
     finally:
-        if bus is not None:
-            bus.release()
-    sys.exit(0 if well else 1)
+        bus.release()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

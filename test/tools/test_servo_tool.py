@@ -133,8 +133,9 @@ def test_calibrate_saves_only_after_yes(rig, session):
     assert one.tool.calibrate("coxa_joint_LF", -2.4)
     wait_until(lambda: rig.servos.flash_writes.any())
     assert rig.servos.saved_offset[0] == -10 and rig.servos.flash_writes.tolist() == [1] + [0] * 17
-    with pytest.raises(DeviceError, match="30 deg"):
-        one.tool.calibrate("coxa_joint_LF", 40.0)
+    for degrees in (40.0, math.nan):
+        with pytest.raises(DeviceError, match="30 deg"):
+            one.tool.calibrate("coxa_joint_LF", degrees)
 
 
 def test_set_id_needs_the_servo_alone_and_a_yes(rig, session):
@@ -174,6 +175,9 @@ def test_the_program_tells_by_its_exit_code(rig, tmp_path):
     done = run(rig, "--yes", "calibrate", "5", "2.4")
     assert done.returncode == 0, done.stderr
     wait_until(lambda: rig.servos.saved_offset[0] == 10)
+    for last in ("-1", "254"):
+        done = run(rig, "scan", "--last", last)
+        assert done.returncode == 1 and "ids are 0 to 253" in done.stderr, done.stderr
     rig.unplug()
     done = run(rig, "scan")
     assert done.returncode == 1 and "does not exist" in done.stderr and "Traceback" not in done.stderr
