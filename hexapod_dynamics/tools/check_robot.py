@@ -21,6 +21,7 @@ from typing import NamedTuple
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.devices.faults import parse as parse_faults
 from hexapod_dynamics.devices.hardware import BUSES
+from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
@@ -31,13 +32,11 @@ from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
-from hexapod_dynamics.tools.commissioning.bench import Bench, Operator
+from hexapod_dynamics.tools.commissioning.bench import Bench, Operator, SimulatedOperator
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, of_check, summary
 from hexapod_dynamics.tools.commissioning.imu_checks import check_axes, check_imu
 from hexapod_dynamics.tools.commissioning.joint_checks import check_directions, check_stop, check_trim
-from hexapod_dynamics.tools.commissioning.port import check_port
-from hexapod_dynamics.tools.commissioning.servo_checks import check_servos, check_supply
-from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOperator, SuspendedRobot
+from hexapod_dynamics.tools.commissioning.servo_checks import check_port, check_servos, check_supply
 
 
 class Check(NamedTuple):
@@ -143,7 +142,7 @@ def hardware(given: argparse.Namespace) -> dict[str, dict]:
     file = Path(jethexa_path()).parent / f"hardware_{name}.yaml" if name.isidentifier() else Path(name)
     try:
         nodes = load_yaml(file)
-        values = {name: {**default, **nodes[f"/**/{name}"]["ros__parameters"]} for name, default in DEFAULTS.items()}
+        values = {name: default | nodes[f"/**/{name}"]["ros__parameters"] for name, default in DEFAULTS.items()}
     except (RobotError, KeyError, TypeError, AttributeError) as error:
         raise HexapodError(f"{file} has no parameters of servos and imu: {error!r}") from error
     for node, name in (("servos", "port"), ("servos", "direction"), ("imu", "bus")):
@@ -152,17 +151,6 @@ def hardware(given: argparse.Namespace) -> dict[str, dict]:
         if not values[node][name] and not (node == "imu" and values["imu"]["source"] == "board"):
             raise HexapodError(f"{file} gives no {name} to {node}: write it there, or give --{name}")
     return values
-
-
-def simulated_hardware(robot: SuspendedRobot, protocol: str) -> dict[str, dict]:
-    """Return the device parameters of a simulated robot."""
-    servos = {"port": str(robot.servo_bus.link), "baudrate": robot.servo_bus.baudrate, "protocol": protocol}
-    i2c = robot.hardware.i2c
-    imu = {"source": "board"} if i2c is None else {"bus": str(i2c.path)}
-    return {
-        "servos": {**DEFAULTS["servos"], **servos, "reply_timeout": SIMULATED_TIMEOUT},
-        "imu": {**DEFAULTS["imu"], **imu},
-    }
 
 
 def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: ExitStack) -> Bench:
@@ -176,7 +164,8 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
         simulated.faults.set(parse_faults(given.faults))
         ends.callback(simulated.stop)
         simulated.start()
-        values, operator = simulated_hardware(simulated, given.simulated), SimulatedOperator(simulated)
+        values = {name: default | simulated.parameters[name] for name, default in DEFAULTS.items()}
+        values["servos"]["reply_timeout"], operator = SIMULATED_TIMEOUT, SimulatedOperator(simulated)
     else:
         values, operator = hardware(given), Operator(permit_all=given.yes)
     servos, imu = values["servos"], values["imu"]

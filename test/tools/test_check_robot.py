@@ -13,6 +13,7 @@ import pytest
 import yaml
 from support.waiting import wait_until
 
+from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
@@ -21,9 +22,8 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
 from hexapod_dynamics.tools.check_robot import CHECKS, run_checks
-from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Bench, Expected, Operator
+from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Bench, Operator, SimulatedOperator
 from hexapod_dynamics.tools.commissioning.findings import all_passed
-from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOperator, SuspendedRobot
 
 ROBOT = Robot.jethexa()
 LEFT_FRONT = ("coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF")
@@ -211,9 +211,9 @@ class Interrupting(SimulatedOperator):
         super().__init__(robot, lambda _: None)
         self._act = act
 
-    def sees(self, question, expected):
+    def sees(self, question, expected, *, absolute=False):
         self._act()
-        return super().sees(question, expected)
+        return super().sees(question, expected, absolute=absolute)
 
 
 @pytest.mark.parametrize("loaded", [False, True])
@@ -393,7 +393,7 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
 def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     said = []
     operator = Operator(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
-    seen = Expected(("coxa_joint_LF",), (0.2,))
+    seen = {"coxa_joint_LF": 0.2}
     assert operator.permits("a motion") and operator.sees("so?", seen) is Answer.YES
     assert operator.sees("so?", seen) is Answer.AGAIN and operator.sees("so?", seen) is Answer.NO
     assert not operator.holds(Attitude.LEVEL) and not operator.permits("more")  # the end of the answers

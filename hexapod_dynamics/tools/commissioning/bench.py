@@ -1,18 +1,26 @@
-"""What the checks work on: the robot's devices, and the person beside the robot, whom they ask."""
+"""What the checks work on: the robot's devices, and the person beside the robot, whom they ask; in rehearsals a
+simulated one, who sees which joint really moves, whatever the servos report.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+import numpy as np
 
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import ServoInterface
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
 
 
 class Attitude(Enum):
@@ -34,18 +42,6 @@ class Answer(Enum):
     AGAIN = "again"
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What should be seen: joints of the robot file, and their changes [rad] since permission was given.
-
-    absolute: the values are joint angles [rad], not changes.
-    """
-
-    joints: tuple[str, ...]
-    values: tuple[float, ...]
-    absolute: bool = False
-
-
 class Operator:
     """The person beside the robot, who reads and types on the terminal; say(text) shows a text.
 
@@ -64,8 +60,10 @@ class Operator:
             return True
         return self._ask(f"{motion}. Move it? [y/N] ") is Answer.YES
 
-    def sees(self, question: str, expected: Expected) -> Answer:
-        """Ask what is seen now; r repeats the motion."""
+    def sees(self, question: str, expected: Mapping[str, float], *, absolute: bool = False) -> Answer:
+        """Ask what is seen now; r repeats the motion. expected: changes [rad] of joints, by name, since permission was
+        given; absolute: their angles instead.
+        """
         return self._ask(f"{question} [y/N, r: show it again] ")
 
     def holds(self, attitude: Attitude) -> bool:
@@ -78,6 +76,45 @@ class Operator:
         self.show(question)
         words = {"y": Answer.YES, "yes": Answer.YES} | dict.fromkeys(("r", "a", "again", "repeat"), Answer.AGAIN)
         return words.get(self._answers.readline().strip().lower(), Answer.NO)
+
+
+class SimulatedOperator(Operator):
+    """An Operator who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
+    shows a text.
+
+    refuses: words; a request that contains one of them is not permitted.
+    """
+
+    def __init__(
+        self, robot: SuspendedRobot, say: Callable[[str], object] = print, refuses: Collection[str] = ()
+    ) -> None:
+        super().__init__(say=say)
+        self.robot, self._refuses, self._before = robot, refuses, robot.angles
+
+    def permits(self, motion: str) -> bool:
+        """Return True, and store the positions of the joints."""
+        self._before = self.robot.angles
+        permitted = not any(word in motion for word in self._refuses)
+        self.show(f"{motion}. Move it? {'yes' if permitted else 'no'}")
+        return permitted
+
+    def sees(self, question: str, expected: Mapping[str, float], *, absolute: bool = False) -> Answer:
+        """Compare the true angles with the expected ones: the operator sees a difference of 3 degrees, and a wrong
+        joint that moves.
+        """
+        truth = self.robot.angles if absolute else self.robot.angles - self._before
+        wanted = truth.copy() if absolute else np.zeros(len(truth))
+        wanted[[self.robot.joints.index(name) for name in expected]] = list(expected.values())
+        answer = Answer.YES if np.abs(truth - wanted).max() < np.radians(3.0) else Answer.NO
+        self.show(f"{question} {answer.value}")
+        return answer
+
+    def holds(self, attitude: Attitude) -> bool:
+        """Tilt the robot."""
+        self.robot.tilt(attitude.roll, attitude.pitch)
+        self.show(f"{attitude.instruction}. Done: yes")
+        time.sleep(0.1)
+        return True
 
 
 @dataclass

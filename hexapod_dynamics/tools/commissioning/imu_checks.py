@@ -24,7 +24,7 @@ from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.tools.commissioning.bench import Attitude, Bench
 from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
-from hexapod_dynamics.tools.commissioning.port import END_IT, check_file, check_port, users_of
+from hexapod_dynamics.tools.commissioning.servo_checks import END_IT, check_file, check_port, users_of
 
 
 class BoardSensor:
@@ -66,15 +66,21 @@ class BoardSensor:
 
 @contextmanager
 def open_sensor(bench: Bench) -> Iterator[Mpu6050 | BoardSensor]:
-    """A context with the IMU: the chip on its I2C bus, or that of the board, whose port is opened first if the check
-    `port` was not chosen. Raises CheckError.
+    """A context with the IMU, set up: the chip on its I2C bus, or that of the board, whose port is opened first if the
+    check `port` was not chosen. Raises CheckError, also where the IMU is lost within the context.
     """
     if not bench.i2c:
         if not isinstance(bench.bus, BoardServos):
             raise CheckError("IMU", "source: board, and no board", "give servos the protocol `board` in the file")
         if not bench.bus.is_open:
             list(check_port(bench))
-        yield BoardSensor(bench.bus)
+        board = BoardSensor(bench.bus)
+        try:
+            board.start()
+            yield board
+        except OSError as error:
+            remedy = "the board reports by itself once its IMU has started: power the board off and on"
+            raise CheckError("STM32 board", str(error), remedy) from error
         return
     path = bench.i2c if not bench.i2c.isdigit() else f"/dev/i2c-{bench.i2c}"
     check_file(path, "i2c")
@@ -86,7 +92,15 @@ def open_sensor(bench: Bench) -> Iterator[Mpu6050 | BoardSensor]:
     except DeviceError as error:
         raise CheckError(path, str(error), "see the message") from error
     try:
-        yield Mpu6050(bus, bench.imu)
+        chip = Mpu6050(bus, bench.imu)
+        chip.start()
+        yield chip
+    except UnexpectedAnswer as error:
+        remedy = "a clone, a brown-out, or another program that uses the chip (the node imu, jethexa_bringup)?"
+        raise CheckError("MPU6050", str(error), remedy) from error
+    except OSError as error:
+        remedy = "i2cdetect -y -r 1 shows 68 where the chip is; bus number, address, cable? errno 121: no answer"
+        raise CheckError("MPU6050", str(error), remedy) from error
     finally:
         bus.close()
 
@@ -111,21 +125,7 @@ def mean_force(sensor: Mpu6050 | BoardSensor) -> tuple[np.ndarray, float]:
 def check_imu(bench: Bench) -> Iterator[Finding]:
     """Set the chip up, check its identity and its values at rest. Moves nothing."""
     with open_sensor(bench) as sensor:
-        try:
-            sensor.start()
-            mean, spread = mean_force(sensor)
-        except OSError as error:
-            if isinstance(sensor, BoardSensor):
-                remedy = "the board reports by itself once its IMU has started: power the board off and on"
-                raise CheckError("STM32 board", str(error), remedy) from error
-            if isinstance(error, UnexpectedAnswer):
-                remedy = "a clone, a brown-out, or another program that uses the chip (the node imu, jethexa_bringup)?"
-            else:
-                remedy = (
-                    "i2cdetect -y -r 1 shows 68 where the chip is; bus number, address, cable? errno 121: it does not "
-                    "answer"
-                )
-            raise CheckError("MPU6050", str(error), remedy) from error
+        mean, spread = mean_force(sensor)
         if isinstance(sensor, BoardSensor):
             yield Finding("identity", f"samples of the STM32 board at {sensor.rate:.0f} Hz")
         else:
@@ -145,18 +145,14 @@ def check_axes(bench: Bench) -> Iterator[Finding]:
     """Ask the operator to hold the robot in three attitudes, and assess them. Commands no motion."""
     forces: dict[Attitude, np.ndarray] = {}
     with open_sensor(bench) as sensor:
-        try:
-            sensor.start()
-            for attitude in Attitude:
-                if not bench.operator.holds(attitude):
-                    yield Finding("mounting", f"left out at: {attitude.instruction}", skipped=True)
-                    return
-                forces[attitude], spread = mean_force(sensor)
-                if spread > 0.6:  # [m/s^2] of a robot that is held still by hand
-                    seen = f"it moved (standard deviation {spread:.1f} m/s^2)"
-                    raise CheckError("mounting", seen, "hold it still for a second after the answer; rest it on a box")
-        except OSError as error:
-            raise CheckError("MPU6050", str(error), "see the check `imu`") from error
+        for attitude in Attitude:
+            if not bench.operator.holds(attitude):
+                yield Finding("mounting", f"left out at: {attitude.instruction}", skipped=True)
+                return
+            forces[attitude], spread = mean_force(sensor)
+            if spread > 0.6:  # [m/s^2] of a robot that is held still by hand
+                seen = f"it moved (standard deviation {spread:.1f} m/s^2)"
+                raise CheckError("mounting", seen, "hold it still for a second after the answer; rest it on a box")
     yield assess_axes(forces, bench.robot.imu.rotation)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, require
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.tools.commissioning.bench import Answer, Bench, Expected
+from hexapod_dynamics.tools.commissioning.bench import Answer, Bench
 from hexapod_dynamics.tools.commissioning.findings import Finding
 
 _log = logging.getLogger(__name__)
@@ -123,22 +123,20 @@ class SlowMove:
 def check_directions(bench: Bench) -> Iterator[Finding]:
     """Move each joint a little and ask whether it did what it should."""
     mover = SlowMove(bench)
-    return _each((mover.map.joint_names[index], partial(_direction, mover, index)) for index in _chosen(bench))
+    return _each({mover.map.joint_names[k]: partial(_direction, mover, k) for k in _chosen(bench)})
 
 
 def check_trim(bench: Bench) -> Iterator[Finding]:
     """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
     mover, chosen = SlowMove(bench), set(_chosen(bench))
-    legs = [leg for leg in bench.robot.leg_names if chosen & set(bench.robot.leg_joints(leg))]
-    return _each(
-        (f"leg {leg}", partial(_reference_pose, mover, f"leg {leg}", bench.robot.leg_joints(leg))) for leg in legs
-    )
+    legs = {f"leg {leg}": bench.robot.leg_joints(leg) for leg in bench.robot.leg_names}
+    return _each({leg: partial(_reference_pose, mover, leg, own) for leg, own in legs.items() if chosen & set(own)})
 
 
 def check_stop(bench: Bench) -> Iterator[Finding]:
     """Send an emergency stop into a motion and measure that the joint stands still at once and holds."""
     mover, index = SlowMove(bench), _chosen(bench)[0]
-    return _each([(mover.map.joint_names[index], partial(_stop, mover, index))])
+    return _each({mover.map.joint_names[index]: partial(_stop, mover, index)})
 
 
 def _chosen(bench: Bench) -> list[int]:
@@ -146,9 +144,9 @@ def _chosen(bench: Bench) -> list[int]:
     return [k for k, name in enumerate(bench.robot.joint_names) if not bench.joints or name in bench.joints]
 
 
-def _each(parts: Iterable[tuple[str, Callable[[], Finding]]]) -> Iterator[Finding]:
+def _each(parts: Mapping[str, Callable[[], Finding]]) -> Iterator[Finding]:
     """Run the checks of parts, by their names; a part that is blocked or does not answer is a finding."""
-    for what, check in parts:
+    for what, check in parts.items():
         try:
             yield check()
         except BlockedError as error:
@@ -158,10 +156,16 @@ def _each(parts: Iterable[tuple[str, Callable[[], Finding]]]) -> Iterator[Findin
 
 
 def _seen(
-    mover: SlowMove, request: str, goals: Mapping[int, float], question: str, expected: Expected
+    mover: SlowMove,
+    request: str,
+    goals: Mapping[int, float],
+    question: str,
+    expected: Mapping[str, float],
+    *,
+    absolute: bool = False,
 ) -> Answer | None:
     """Move joints to their goals [rad] and back, as often as the operator wants to see it; return what the operator has
-    seen, None without permission.
+    seen, None without permission. expected, absolute: see `Operator.sees`.
     """
     operator = mover.bench.operator
     if not operator.permits(request):
@@ -173,7 +177,7 @@ def _seen(
             for pose in (start, goals):
                 for index in goals:
                     mover.to(index, pose[index])
-            answer = operator.sees(question, expected)
+            answer = operator.sees(question, expected, absolute=absolute)
     return answer
 
 
@@ -190,7 +194,7 @@ def _direction(mover: SlowMove, index: int) -> Finding:
         f"{joint.name} will move by {swing:+.2f} rad and back: {motion}",
         {index: mover.angle(index) + swing},
         f"{joint.name}: {motion}. Do you see that?",
-        Expected((joint.name,), (swing,)),
+        {joint.name: swing},
     )
     if answer is None:
         return Finding(joint.name, "left out", skipped=True)
@@ -233,7 +237,8 @@ def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Findi
         f"{what} will move slowly (at most {way:.2f} rad) to its reference pose and back",
         dict.fromkeys(indices, 0.0),
         f"{what}: are all joints within 3 degrees of the reference pose?",
-        Expected(names, (0.0,) * len(names), absolute=True),
+        dict.fromkeys(names, 0.0),
+        absolute=True,
     )
     if answer is None:
         return Finding(what, "left out", skipped=True)

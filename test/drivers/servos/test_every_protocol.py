@@ -8,6 +8,7 @@ import serial
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.hardware import BUSES
+from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
@@ -16,7 +17,6 @@ from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.runtime_directory import SERVO_BUS
-from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 NAMES = list(MAP.joint_names)

@@ -19,8 +19,14 @@ from hexapod_dynamics.tools.commissioning import findings as f
 from hexapod_dynamics.tools.commissioning.bench import Attitude
 from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, assess_axes, mounting, rpy_text
 from hexapod_dynamics.tools.commissioning.joint_checks import assess_stop, motion_text
-from hexapod_dynamics.tools.commissioning.port import check_file, users_of
-from hexapod_dynamics.tools.commissioning.servo_checks import Supply, assess_answers, assess_supplies, check_supply
+from hexapod_dynamics.tools.commissioning.servo_checks import (
+    Supply,
+    assess_answers,
+    assess_supplies,
+    check_file,
+    check_supply,
+    users_of,
+)
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)

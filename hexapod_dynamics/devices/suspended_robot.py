@@ -1,14 +1,13 @@
-"""A simulated robot that hangs with its feet in the air, on simulated devices, and a simulated operator who watches it.
+"""A simulated robot that hangs with its feet in the air, on simulated devices: joints follow their servos at once.
 
-For rehearsals of checks: joints follow their servos without dynamics; the operator tilts the robot and sees which joint
-really moves, whatever the servos report. A joint may be mounted the wrong way round, the IMU in any attitude.
+A joint may be mounted the wrong way round, the IMU in any attitude, so that checks of a robot can be rehearsed.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
-from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Expected, Operator
 
 
 class SuspendedRobot:
@@ -40,7 +38,6 @@ class SuspendedRobot:
         turned_round: Collection[str] = (),
         imu_rotation: npt.ArrayLike | None = None,
         loaded: bool = False,
-        angle: float = 0.1,
         bus: str = "lx",
     ) -> None:
         servo_map = ServoMap.from_robot(robot)
@@ -48,11 +45,17 @@ class SuspendedRobot:
         truly = [-d if name in turned_round else d for name, d in zip(self.joints, servo_map.directions, strict=True)]
         self.sensor = VirtualMpu6050()
         self.hardware = make_hardware(
-            bus, servo_map.ids, truly, np.full(len(truly), angle), self.sensor, directory, loaded=loaded
+            bus, servo_map.ids, truly, np.full(len(truly), 0.1), self.sensor, directory, loaded=loaded
         )
         self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
         self.faults = FaultInjector(self.joints, self.servo_bus, self.sensor)
         self.blocked: set[str] = set()  # joints that cannot move
+        i2c = self.hardware.i2c
+        # Of the nodes that talk to the devices: what differs from the defaults.
+        self.parameters: dict[str, dict[str, object]] = {
+            "servos": {"port": str(self.servo_bus.link), "baudrate": self.servo_bus.baudrate, "protocol": bus},
+            "imu": {"source": "board"} if i2c is None else {"bus": str(i2c.path)},
+        }
         self._chip = np.asarray(robot.imu.rotation if imu_rotation is None else imu_rotation, float)
         self._up = np.array([0.0, 0.0, 1.0])  # in base_link
         self._stopping = threading.Event()
@@ -88,42 +91,3 @@ class SuspendedRobot:
             here = np.where(stuck, here, wanted)
             self.servos.set_angles(here)
             self.sensor.set_motion(self._chip.T @ (STANDARD_GRAVITY * self._up), np.zeros(3), now)
-
-
-class SimulatedOperator(Operator):
-    """An Operator who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
-    shows a text.
-
-    refuses: words; a request that contains one of them is not permitted.
-    """
-
-    def __init__(
-        self, robot: SuspendedRobot, say: Callable[[str], object] = print, refuses: Collection[str] = ()
-    ) -> None:
-        super().__init__(say=say)
-        self.robot, self._refuses, self._before = robot, refuses, robot.angles
-
-    def permits(self, motion: str) -> bool:
-        """Return True, and store the positions of the joints."""
-        self._before = self.robot.angles
-        permitted = not any(word in motion for word in self._refuses)
-        self.show(f"{motion}. Move it? {'yes' if permitted else 'no'}")
-        return permitted
-
-    def sees(self, question: str, expected: Expected) -> Answer:
-        """Compare the true angles with the expected ones: the operator sees a difference of 3 degrees, and a wrong
-        joint that moves.
-        """
-        truth = self.robot.angles if expected.absolute else self.robot.angles - self._before
-        wanted = np.zeros(len(truth)) if not expected.absolute else truth.copy()
-        wanted[[self.robot.joints.index(name) for name in expected.joints]] = expected.values
-        answer = Answer.YES if np.abs(truth - wanted).max() < np.radians(3.0) else Answer.NO
-        self.show(f"{question} {answer.value}")
-        return answer
-
-    def holds(self, attitude: Attitude) -> bool:
-        """Tilt the robot."""
-        self.robot.tilt(attitude.roll, attitude.pitch)
-        self.show(f"{attitude.instruction}. Done: yes")
-        time.sleep(0.1)
-        return True
