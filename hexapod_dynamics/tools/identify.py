@@ -18,8 +18,8 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def main(args: list[str] | None = None) -> int:
+    """Run the tool; return its exit code."""
     options = parser_of("identify", __doc__)
     options.add_argument("bag", nargs="*", type=Path, help="rosbag2 folders")
     options.add_argument("--robot", type=Path, help="robot file to start from; default: the JetHexa's")
@@ -27,12 +27,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--out", type=Path, help="robot file to write")
     options.add_argument("--report", type=Path, help="picture to write; default: beside --out, with the ending .png")
     options.add_argument("--exercise", choices=("suspended", "standing"), help="write this exercise as CSV to --out")
-    return options
-
-
-def main(args: list[str] | None = None) -> int:
-    """Run the tool; return its exit code."""
-    return run_command(parser(), lambda given: _exercise(given) if given.exercise else _identify(given), args)
+    return run_command(options, lambda given: _exercise(given) if given.exercise else _identify(given), args)
 
 
 def _exercise(given: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import load_robot, make_plans, run_command
+from hexapod_dynamics.tools.command_line import load_robot, make_plans, parser_of, run_command
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -39,11 +39,10 @@ tripod_group step together.""",
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    options = argparse.ArgumentParser(
-        prog="new_robot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main(args: list[str] | None = None) -> int:
+    """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
+    compute_in_one_thread()
+    options = parser_of("new_robot", __doc__, whole=True)
     options.add_argument("file", type=Path, help="robot file to write (YAML)")
     options.add_argument("--urdf", type=Path, help="URDF to read the robot from (run xacro first)")
     options.add_argument("--check", action="store_true", help="the file is there: check it and make its plans")
@@ -51,13 +50,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--force", action="store_true", help="replace a file that is there")
     options.add_argument("--most-lost", type=int, default=2, help="make plans for up to so many lost legs; default 2")
     options.add_argument("--jobs", type=int, default=0, help="processes that plan; by default one a core")
-    return options
-
-
-def main(args: list[str] | None = None) -> int:
-    """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
-    compute_in_one_thread()
-    return run_command(parser(), _make, args)
+    return run_command(options, _make, args)
 
 
 def _make(given: argparse.Namespace) -> int:

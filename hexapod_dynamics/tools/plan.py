@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import describe_plan, load_robot, make_plans, plan_reporter, run_command
+from hexapod_dynamics.tools.command_line import (
+    describe_plan,
+    load_robot,
+    make_plans,
+    parser_of,
+    plan_reporter,
+    run_command,
+)
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 def main(args: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
     compute_in_one_thread()
-    parser = argparse.ArgumentParser(prog="plan", description="Make or show the gaits for the legs that are left.")
+    parser = parser_of("plan", __doc__, whole=True)
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the library (or of the picture, with --plot)")
     parser.add_argument("--plans", default="", help="library to show plans from; by default that of the package")

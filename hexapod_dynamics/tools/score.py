@@ -16,8 +16,8 @@ from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_comma
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def main(args: list[str] | None = None) -> int:
+    """Run the tool; return its exit code."""
     options = parser_of("score", __doc__)
     options.add_argument("recording", type=Path, help="rosbag2 folder, sysid_*.csv or *.npz")
     options.add_argument("--robot", type=Path, help=f"robot file; default: {ROBOT_FILE} in the bag, else the JetHexa's")
@@ -25,25 +25,10 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--joints", nargs="*", metavar="NAME", help="order of the joints in a csv or npz")
     options.add_argument("--delay", type=float, default=0.017, metavar="S", help="from a command to the servos' start")
     options.add_argument("--out", type=Path, help="file for the page; default: printed")
-    return options
-
-
-def main(args: list[str] | None = None) -> int:
-    """Run the tool; return its exit code."""
-    return run_command(parser(), _score, args)
+    return run_command(options, _score, args)
 
 
 def _score(given: argparse.Namespace) -> int:
-    text = _page(given)
-    if given.out is None:
-        print(text, end="")
-    else:
-        given.out.write_text(text, encoding="utf-8")
-        print(given.out)
-    return 0
-
-
-def _page(given: argparse.Namespace) -> str:
     from hexapod_dynamics.identification.bag import read_bag
     from hexapod_dynamics.identification.recording import read_jethexa_npz, read_sysid_csv
     from hexapod_dynamics.identification.score import page, score
@@ -55,4 +40,10 @@ def _page(given: argparse.Namespace) -> str:
     reader = readers.get(path.suffix)
     recording = read_bag(path, robot) if reader is None else reader(path, robot, given.joints)
     morphology = Morphology.whole(robot).without(*given.missing)
-    return page(robot, score(robot, recording, morphology=morphology, command_delay=given.delay), path.name)
+    text = page(robot, score(robot, recording, morphology=morphology, command_delay=given.delay), path.name)
+    if given.out is None:
+        print(text, end="")
+    else:
+        given.out.write_text(text, encoding="utf-8")
+        print(given.out)
+    return 0

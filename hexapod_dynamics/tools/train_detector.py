@@ -31,7 +31,7 @@ from hexapod_dynamics.detector_training.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
-from hexapod_dynamics.tools.command_line import load_robot, run_command  # noqa: E402
+from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 NETWORKS = 2  # trained side by side; their probabilities are averaged
@@ -39,9 +39,7 @@ NETWORKS = 2  # trained side by side; their probabilities are averaged
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="train_detector", description="Train the learned damage detector for a robot."
-    )
+    parser = parser_of("train_detector", __doc__, whole=True)
     parser.add_argument("robot", nargs="?", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the weights; by default detector_NAME.npz in this folder")
     parser.add_argument("--walks", type=int, default=2400, help="simulated walks of 10 to 20 s")
@@ -110,7 +108,7 @@ def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int
         seeds = range(NETWORKS * seed, NETWORKS * (seed + 1))
         running = [pool.submit(_train_one, files, steps, one, mirrored, one == seeds[0]) for one in seeds]
         weights = Weights.joined([one.result() for one in running])
-    weights = choose_thresholds(weights, _split(files)[1])
+    weights = choose_thresholds(weights, _load(files, held_out=True))
     weights.save(out)
     foot, joint = weights.thresholds
     print(f"\r{out}: {weights.made['walks']} walks; log odds to declare a foot {foot:.1f}, a joint {joint:.1f}     ")
@@ -118,14 +116,10 @@ def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int
 
 def _train_one(files: Sequence[Path], steps: int, seed: int, mirrored: bool, shown: bool) -> Weights:
     report = (lambda text: print(f"\r{text}   ", end="", flush=True)) if shown else (lambda text: None)
-    return train(_split(files)[0], steps, seed, report, mirrored)
+    return train(_load(files, held_out=False), steps, seed, report, mirrored)
 
 
-def _split(files: Sequence[Path]) -> tuple[list[Example], list[Example]]:
-    """Return the walks to train on, and those to choose thresholds on."""
+def _load(files: Sequence[Path], *, held_out: bool) -> list[Example]:
+    """Return the walks to choose thresholds on, or those to train on."""
     examples = [Example.load(file) for file in files]
-    held_out = [one.seed >= OTHERS or not one.seed % HELD_OUT for one in examples]
-    return (
-        [one for one, held in zip(examples, held_out, strict=True) if not held],
-        [one for one, held in zip(examples, held_out, strict=True) if held],
-    )
+    return [one for one in examples if (one.seed >= OTHERS or not one.seed % HELD_OUT) == held_out]

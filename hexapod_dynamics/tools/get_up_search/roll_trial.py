@@ -87,11 +87,6 @@ class Roll(NamedTuple):
     saturated: float
     back: float
 
-    @property
-    def setback(self) -> float:
-        """How much of the way was lost beyond 0.15, 0 to 1: 1 where the robot is not upright at the end."""
-        return 1.0 if self.up < UPRIGHT else float(np.clip((self.back - 0.15) / 0.85, 0.0, 1.0))
-
 
 class RollTrial:
     """Executes manoeuvres on a robot on its back, without the legs `lost`, no joint faster than speed [rad/s]."""
@@ -103,7 +98,7 @@ class RollTrial:
         morphology = Morphology.whole(robot).without(*self.lost)
         limits = np.array([joint.planned_range for joint in robot.joints])
         self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
-        self._moves = morphology.moving_mask
+        self._moving = morphology.moving_mask
         self._star = np.clip(pose_angles(robot, STAR, STAR), self._low, self._high)
         self._tuck = np.clip(pose_angles(robot, TUCK, TUCK), self._low, self._high)
         self._starts: list[tuple[MujocoSimulator, np.ndarray, float]] = []
@@ -125,7 +120,7 @@ class RollTrial:
         least: cost of the best manoeuvre so far; a manoeuvre that is too long to be better is not executed, and
         costs SERVES.
         """
-        cost = sum(self._durations(manoeuvre, self.speed)) * 0.1 / 2.5  # 2.5 s cost as much as SATURATION
+        cost = sum(lasts for _, lasts in self._moves(manoeuvre, self.speed)) * 0.1 / 2.5  # 2.5 s: as SATURATION
         if cost >= least:
             return SERVES + cost - least
         longest = 0.0
@@ -138,32 +133,26 @@ class RollTrial:
         cost += 0.1 * longest / SATURATION
         if self._hard and cost < least:
             rolls = [self._roll(physics, start, manoeuvre, speed) for physics, start, speed in self._hard]
-            cost += FALLS_BACK * sum(one.setback for one in rolls) / len(rolls)
+            # How much of the way was lost beyond 0.15; all of it where the robot is not upright at the end.
+            lost = [1.0 if one.up < UPRIGHT else np.clip((one.back - 0.15) / 0.85, 0.0, 1.0) for one in rolls]
+            cost += FALLS_BACK * float(np.mean(lost))
         return min(0.99 * SERVES, cost)
 
-    def passes(self, manoeuvre: Manoeuvre) -> bool:
-        """Return whether the manoeuvre turns the robot over under all conditions."""
-        return self.cost(manoeuvre) < SERVES
-
-    def _targets(self, manoeuvre: Manoeuvre) -> np.ndarray:
-        """Return the joint angles (POSES + 1, n) [rad] of the poses, and of the tucked legs at the end."""
-        poses = [*joint_poses(self.robot, manoeuvre, self._star), self._tuck]
-        return np.clip(poses, self._low, self._high)
-
-    def _durations(self, manoeuvre: Manoeuvre, speed: float) -> list[float]:
-        """Return how long [s] each pose and tucking take at `speed` [rad/s], in the poses at ROLL_SPEED at most."""
-        targets = self._targets(manoeuvre)
-        ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moves].max(axis=1)
+    def _moves(self, manoeuvre: Manoeuvre, speed: float) -> list[tuple[np.ndarray, float]]:
+        """Return the joint angles (n,) [rad] of each pose and of the tucked legs at the end, and how long [s] each move
+        takes at `speed` [rad/s], in the poses at ROLL_SPEED at most.
+        """
+        targets = np.clip([*joint_poses(self.robot, manoeuvre, self._star), self._tuck], self._low, self._high)
+        ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moving].max(axis=1)
         speeds = [*[min(speed, ROLL_SPEED)] * POSES, speed]
-        moves = zip((*manoeuvre.times, TUCKS), ways.tolist(), speeds, strict=True)
-        return [max(least, way / most) for least, way, most in moves]
+        lasts = np.maximum((*manoeuvre.times, TUCKS), ways / speeds)
+        return list(zip(targets, lasts.tolist(), strict=True))
 
     def _roll(self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float) -> Roll:
         physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
         here, limit = self._star, 0.99 * self.robot.servo.torque_limit
         at_limit, longest, highest, back, up = np.zeros(len(start)), 0.0, -1.0, 0.0, -1.0
-        moves = zip(self._targets(manoeuvre), self._durations(manoeuvre, speed), strict=True)
-        for k, (target, lasts) in enumerate(moves):
+        for k, (target, lasts) in enumerate(self._moves(manoeuvre, speed)):
             ticks = max(1, round(lasts / TICK))
             for tick in range(ticks + (round(HOLD / TICK) if k == POSES else 0)):
                 physics.command(here + min(1.0, (tick + 1) / ticks) * (target - here), TICK)
