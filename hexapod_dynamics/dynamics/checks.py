@@ -45,7 +45,9 @@ def check_positions(q: np.ndarray, names: Sequence[str]) -> None:
 
 
 def as_floats(name: str, value: npt.ArrayLike, needed: str, *, copy: bool = False) -> np.ndarray:
-    """Return a C-ordered float array of any shape, or a DynamicsError that names it and says what is needed."""
+    """Return a C-ordered float array of any shape, or a DynamicsError that names it and says what is needed, where
+    {value} stands for what was given: its text is long to write, and written for an error only.
+    """
     try:
         given = np.asarray(value)
         if np.iscomplexobj(given):  # numpy would warn only
@@ -53,7 +55,7 @@ def as_floats(name: str, value: npt.ArrayLike, needed: str, *, copy: bool = Fals
             raise TypeError
         return np.array(given, dtype=float, order="C") if copy else np.ascontiguousarray(given, dtype=float)
     except (TypeError, ValueError):
-        raise DynamicsError(f"{name}: {needed}") from None
+        raise DynamicsError(f"{name}: {needed.format(value=repr(value))}") from None
 
 
 def as_array(
@@ -64,7 +66,7 @@ def as_array(
     ignored: tuple[EllipsisType, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Return a float array of that shape, or a DynamicsError that names it; ignored: entries that are set to zero."""
-    array = as_floats(name, value, f"{value!r} given, an array of shape {shape} needed", copy=True)
+    array = as_floats(name, value, f"{{value}} given, an array of shape {shape} needed", copy=True)
     if array.shape != shape:
         raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed{what}")
     if ignored is not None:

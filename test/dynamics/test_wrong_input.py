@@ -12,6 +12,7 @@ from support.jethexa import ROBOT, WHOLE
 from support.random_robots import random_robot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
 
@@ -198,3 +199,13 @@ def test_batches_of_different_lengths_name_the_array_and_bad_states_their_number
         bad[2, 5] = 1e16
         refused(name, "state 2", "q:", "tibia_joint_LM", q=bad)
         refused(name, "state 2", "q:", "tibia_joint_LM", q=bad, morphology=[WHOLE, HURT, WHOLE, HURT])
+
+
+def test_a_good_input_is_not_written_out():
+    """The text for the error takes longer than most calls."""
+
+    class Input(np.ndarray):
+        def __repr__(self):
+            raise AssertionError("written out")
+
+    assert as_array("q", np.zeros(18).view(Input), (18,)).tolist() == [0.0] * 18
