@@ -92,7 +92,9 @@ def _record(given: argparse.Namespace) -> int:
         raise HexapodError("no command ros2: source your ROS 2, or use ./with_ros2")
     space = given.namespace.strip("/")
     topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
-    for number in (signal.SIGTERM, signal.SIGHUP):  # what ends this program, or closes its terminal, ends the recorder
+    # What ends this program, or closes its terminal, ends the recorder. SIGINT, too: a script starts what runs in its
+    # background, and what that starts, with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     # In its own session: a Ctrl+C reaches it through this program.
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)

@@ -183,14 +183,15 @@ def test_a_recorder_that_makes_no_folder_is_ended_after_the_given_time(tmp_path,
     assert "ros2 bag record has made no folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_record_or_closes_its_terminal_ends_the_recorder(tmp_path, monkeypatch, number):
+    """Also where a script has started it in its background, with SIGINT ignored."""
     command, bag = tmp_path / "ros2", tmp_path / "bag"
     command.write_text('#!/bin/sh\nmkdir "$4"; trap ">$4/ended; exit 0" INT; while :; do sleep 0.05; done\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     program = f"from hexapod_dynamics.tools import record; record.main(['--out', {str(bag)!r}])"
-    with subprocess.Popen([sys.executable, "-c", program]) as process:
+    with subprocess.Popen(["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", program]) as process:
         wait_until((bag / "recording.yaml").exists, 30.0)
         process.send_signal(number)
         assert process.wait(30.0) == 0
