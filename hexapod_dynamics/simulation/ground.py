@@ -46,13 +46,15 @@ class Numbers:
             if not each.metadata:
                 continue
             value, (low, high, unit) = getattr(self, each.name), each.metadata["range"]
-            given = f"{type(self).__name__.lower()}: {each.name}={value!r} given"
-            real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not (real and low <= value <= high):
-                raise HexapodError(f"{given}, allowed are numbers from {low} to {high} {unit}")
-            if isinstance(each.default, int):
-                if value != int(value):
-                    raise HexapodError(f"{given}, a whole number is needed")
+            real, whole = isinstance(value, int | float | np.number), isinstance(each.default, int)
+            wrong = ""
+            if not real or isinstance(value, bool) or not low <= value <= high:
+                wrong = f"allowed are numbers from {low} to {high} {unit}"
+            elif whole and value != int(value):
+                wrong = "a whole number is needed"
+            if wrong:
+                raise HexapodError(f"{type(self).__name__.lower()}: {each.name}={value!r} given, {wrong}")
+            if whole:
                 object.__setattr__(self, each.name, int(value))
 
 

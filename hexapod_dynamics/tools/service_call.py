@@ -13,7 +13,7 @@ from hexapod_dynamics.process_environment import allow_participants
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
 
-LOOK = 0.02  # [s] between two calls of `meanwhile`
+LOOK = 0.02  # [s] between two looks for the service, and two calls of `meanwhile`
 
 
 @contextmanager
@@ -60,9 +60,11 @@ def call_service(
             rclpy.spin_until_future_complete(node, future, timeout_sec=LOOK)
             if future.done():
                 return future.result()
-        elif client.wait_for_service(timeout_sec=LOOK):
+        elif client.service_is_ready():
             future = client.call_async(request)
             end = time.monotonic() + timeout
+        else:  # rclpy's wait_for_service asks four times a second only, whatever its timeout
+            time.sleep(LOOK)
     late = f"{client.srv_name} did not answer within {timeout} s"
     print(f"nobody offers {client.srv_name}: {hint}" if future is None else late, file=sys.stderr)
     return None
