@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.nodes.messages import pose_values
-from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages, SupportMarkers
+from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
 from hexapod_dynamics.nodes.robot_node import NOT_GIVEN, RobotNode, age_of
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
@@ -37,12 +37,10 @@ class DynamicsNode(RobotNode):
         self._timed = -math.inf  # time of the last servos/measurements
         self._command_age = 0.0  # [s] of the newest command that this tick accepted; 0: none
         rate, period = values["rate"], values["command_period"]
-        self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
+        self._ticks, self._period, self._deadlines = 0, 1.0 / rate, DeadlineMonitor(1.0 / rate)
         self._rate = AutomaticRate(rate)
         self._support_every = math.ceil(rate / 25.0)  # at most 25 a second
         self._cost = self._worst_cost = 0.0
-        self._support = SupportMarkers(self, self.prediction.observer)
-        self._support.update()
         self.session_state: SessionState = SessionState(self, lasting=False)
         place = self.session_state.load()
         if place is not None:  # after a crash odom continues at the stored position
@@ -51,7 +49,9 @@ class DynamicsNode(RobotNode):
         self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
         # In every tick where the command period is long: the queues hold all samples of an IMU at 250 Hz even if two
         # ticks are late.
-        self.loop: TickLoop = TickLoop(self, 1.0 / rate, self._tick, poll_period=period if period <= 0.02 else 0.0)
+        poll_period = period if period <= 0.02 else 0.0
+        self._longest = max(1.0 / rate, poll_period)  # [s] between two predictions of which only the torques are used
+        self.loop: TickLoop = TickLoop(self, 1.0 / rate, self._tick, poll_period=poll_period)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
@@ -120,8 +120,11 @@ class DynamicsNode(RobotNode):
     def _tick(self) -> None:
         begin = time.monotonic()
         self._deadlines.call(begin)
-        if self._command_age:  # so that the servos have its torques before the next command
-            self.loop.align(self._command_age, 0.004, gain=0.02)  # at most 1 % slower, whatever the delays
+        if (
+            self._command_age
+        ):  # the last prediction before the next command is 6 ms before it, so that it has the torques
+            wanted = (self.values["command_period"] - 0.006) % self._period
+            self.loop.align(self._command_age, wanted, gain=0.02)  # at most 1 % slower, whatever the delays
             self._command_age = 0.0
         predicted, torques = self.prediction.advance(begin)
         if not predicted:
@@ -133,20 +136,21 @@ class DynamicsNode(RobotNode):
         self._worst_cost = max(self._worst_cost, cost)
         self._ticks += 1
         self._messages.publish(torques, ahead)
-        if self._ticks % self._support_every == 0 and self._support.wanted:
-            self._support.publish(self._messages.stamp)
-        if self.values["automatic_rate"]:
-            self._adapt(begin)
+        if self._ticks % self._support_every == 0:
+            self._messages.publish_support()
+        self._adapt(begin)
 
     def _adapt(self, now: float) -> None:
-        """Predict at half the rate while this machine cannot hold it."""
-        before = self._rate.rate
-        message = self._rate.call(now)
-        if self._rate.rate != before:
-            self.loop.period = 1.0 / self._rate.rate
-            self._deadlines.set_period(self.loop.period)
-        if message:
+        """Predict once a command while only the torques are used, and at half the rate while this machine cannot hold
+        it.
+        """
+        watched = self._messages.states_wanted(now)
+        if watched and self.values["automatic_rate"] and (message := self._rate.call(now)):
             self.get_logger().warning(f"predictions: {message}")
+        period = max(1.0 / self._rate.rate, 0.0 if watched else self._longest)
+        if period != self._period:
+            self._period = self.loop.period = period
+            self._deadlines.set_period(period)
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now, observer = time.monotonic(), self.prediction.observer
@@ -161,7 +165,7 @@ class DynamicsNode(RobotNode):
             "mean time of a prediction [ms]": 1e3 * self._cost,
             "worst [ms]": 1e3 * self._worst_cost,
             "predictions left out": self._deadlines.missed,
-            "predictions a second": self._rate.rate,
+            "predictions a second": round(1.0 / self._period, 3),
         }
         if observer.started and now - observer.time <= SILENT:  # for displays that show the pose once a second
             values |= pose_values(self._messages.seconds, observer.position, observer.rotation)

@@ -65,6 +65,8 @@ class PredictionMessages:
         self.path_wanted = self._path_topic.wanted  # the path needs a roll-out
         self._broadcaster = TransformBroadcaster(node) if publish_tf else None
         self._tf_wanted = OnDemand(self._broadcaster.pub_tf).wanted if publish_tf else lambda _now: False
+        self._support = SupportMarkers(node, observer)
+        self._support.update()
 
     def name_joints(self) -> None:
         """Set the joint names of the messages: existing joints have a state, moving joints a torque."""
@@ -72,6 +74,16 @@ class PredictionMessages:
         names = np.array(self._node.robot.joint_names)
         self._existing, self._moving = morphology.existing_mask, morphology.moving_mask
         self._joints.name, self._torques.name = names[self._existing].tolist(), names[self._moving].tolist()
+
+    def states_wanted(self, now: float) -> bool:
+        """Return whether anybody subscribes to more than the torques at the monotonic time `now` [s]."""
+        topics = (*self._state_topics, self._joints_topic, self._path_topic, self._support.topic)
+        return not self._state_topics or self._tf_wanted(now) or any(topic.wanted(now) for topic in topics)
+
+    def publish_support(self) -> None:
+        """Publish the support of the state that was published last, if anybody subscribes to it."""
+        if self._support.topic.wanted(self._observer.time):
+            self._support.publish(self.stamp)
 
     @property
     def seconds(self) -> float:
@@ -181,7 +193,7 @@ class SupportMarkers:
         self._center = self._marker(CENTER, Marker.SPHERE, 0, (0.02, 0.02, 0.02))
         self._zmp = self._marker(ZMP, Marker.SPHERE, 0, (0.02, 0.02, 0.006))
         self._array = MarkerArray(markers=[*self._forces, self._polygon, self._center, self._zmp])
-        self._publisher = node.create_publisher(MarkerArray, "support", 10)
+        self.topic = OnDemand(node.create_publisher(MarkerArray, "support", 10))
 
     def _marker(self, what: str, kind: int, number: int, scale: Sequence[float]) -> Marker:
         marker = Marker(ns=what, id=number, type=kind)
@@ -190,11 +202,6 @@ class SupportMarkers:
         (marker.color.r, marker.color.g, marker.color.b), marker.color.a = COLOURS[what], 1.0
         marker.lifetime.sec = 1  # after which markers vanish when `dynamics` has ended
         return marker
-
-    @property
-    def wanted(self) -> bool:
-        """Whether somebody subscribes."""
-        return self._publisher.get_subscription_count() > 0
 
     def publish(self, stamp: Time) -> None:
         """Publish the support of the observer's state."""
@@ -218,7 +225,7 @@ class SupportMarkers:
             put(self._zmp.pose.position, zmp.tolist())
         for marker in self._array.markers:
             marker.header.stamp = stamp
-        self._publisher.publish(self._array)
+        self.topic.publish(self._array)
 
     def update(self) -> None:
         """Compute the support of the observer's state; called once at the start, nothing is loaded later."""

@@ -6,14 +6,14 @@ from hexapod_dynamics.onboard.prediction import PredictionSettings
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
 
-_ASKEW = "standard deviation of the tilt by which the IMU is mounted askew [deg], unless the robot file has its own"
+_ASKEW = "standard deviation of the tilt of the IMU's mounting [deg], unless the robot file has its own"
 _SERVO = "standard deviation of joint angles from what their servos report: horns or legs mounted off, play [deg], "
 _LEAD = "lead the feed-forward torques, by their rates, by the time in which a servo moves less its damping over "
 _WEIGH = "weigh what the body carries, beyond what it carried in the first 10 s of walking, and reckon with it"
 PARAMETERS = (
     COMMAND_PERIOD,
     *GUARD,
-    in_file("rate", 100.0, "predictions a second", 10.0, 200.0),
+    in_file("rate", 100.0, "predictions a second; fewer without subscribers", 10.0, 200.0),
     in_file("automatic_rate", True, "predict at half the rate while this machine cannot hold it"),
     in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
     *of_fields(

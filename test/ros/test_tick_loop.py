@@ -268,3 +268,14 @@ def test_dynamics_aligns_its_ticks_to_the_newest_command_that_it_has_not_refused
     tick()
     loop.align.assert_called_once()
     assert 0.2 <= loop.align.call_args.args[0] < 0.3
+
+
+def test_dynamics_predicts_once_a_command_while_nobody_subscribes_to_its_state(probe):
+    with patch("hexapod_dynamics.nodes.dynamics.TickLoop"):
+        node = DynamicsNode()
+    for watched, period in ((False, 0.02), (True, 0.01), (False, 0.02)):
+        node._messages.states_wanted = lambda now, watched=watched: watched
+        node._adapt(time.monotonic())
+        assert node.loop.period == period
+    node.session_state.close()
+    node.destroy_node()
