@@ -26,6 +26,7 @@ COMMANDS, MEASUREMENTS, JOINTS = "joint_commands", "servos/measurements", "joint
 RAW, IMU, TORQUES = "imu/data_raw", "imu/data", "feedforward_torques"
 TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
 JOINT_TYPE, IMU_TYPE = "sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu"
+Message = Any  # of a ROS type, as rosbags makes it
 JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
 
 
@@ -35,10 +36,10 @@ class Row(NamedTuple):
     topic: str
     received: int
     stamp: int
-    message: Any
+    message: Message
 
 
-Rows = dict[str, list[tuple[float, Any]]]  # by topic: time [s] on one clock, message or what was made of it
+Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock, message or what was made of it
 
 
 def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
@@ -106,7 +107,7 @@ def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
     read = zip(recording.reading_joint, recording.readings, strict=True)
     sensed = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
     # Of each topic: its type, the times [s], and what follows the header in each message.
-    topics: dict[str, tuple[str, np.ndarray, list[tuple[Any, ...]]]] = {
+    topics: dict[str, tuple[str, np.ndarray, list[tuple[Message, ...]]]] = {
         COMMANDS: (JOINT_TYPE, recording.command_time, [(names, row, *nothing) for row in recording.commands]),
         MEASUREMENTS: (JOINT_TYPE, recording.reading_time, [([names[k]], np.array([q]), *nothing) for k, q in read]),
         RAW: (
@@ -134,7 +135,7 @@ def read_topics(
     *,
     needed: Sequence[tuple[str, ...]],
     latched: Sequence[str] = (),
-    convert: Callable[[str, Any], Any] = lambda _, message: message,
+    convert: Callable[[str, Message], Message] = lambda _, message: message,
 ) -> Rows:
     """Return, by each of `topics`, (time [s] on the bag's one clock, convert(topic, message)) of its messages in order.
 
@@ -213,7 +214,7 @@ def _one_robot(path: Path, names: set[str], topics: Sequence[str]) -> dict[str, 
 # ---- the clock -------------------------------------------------------------------------------------------------------
 
 
-def _stamp(message: Any) -> int:
+def _stamp(message: Message) -> int:
     """Return the stamp [ns] of a message, of its header or of its first marker; 0 without one."""
     head = message if hasattr(message, "stamp") else getattr(message, "header", None)
     if head is None and getattr(message, "markers", None):
@@ -340,7 +341,7 @@ def _warn(path: Path, message: str) -> None:
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 
 
-def _commands(rows: list[tuple[float, Any]], robot: Robot, joints: JointInput) -> list[tuple[float, np.ndarray]]:
+def _commands(rows: list[tuple[float, Message]], robot: Robot, joints: JointInput) -> list[tuple[float, np.ndarray]]:
     """Return commands and their times, from the first time at which every joint has been named.
 
     A message that is stored twice, with the same stamp, is one command.
@@ -367,5 +368,5 @@ def _columns(rows: Sequence[tuple], start: float, *shapes: tuple[int, ...]) -> l
     return [times - start, *(value.reshape(len(rows), *shape) for value, shape in zip(values, shapes, strict=True))]
 
 
-def _numbers(message: Any, fields: str) -> np.ndarray:
+def _numbers(message: Message, fields: str) -> np.ndarray:
     return np.array([getattr(message, field) for field in fields])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -193,7 +192,7 @@ def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None)
         if missing:
             raise IdentificationError(f"{path}: no column {missing[0]}; a sysid_*.csv of lukas/hexapod is needed")
         values = np.array([[parse_number(row[name]) for name in needed] for row in rows])
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError, csv.Error) as error:
         raise IdentificationError(f"{path}: {error}") from None
     read, commands = np.split(np.radians(values[:, 2:]), 2, axis=1)
     return _recording(values[:, 0], commands, values[:, 1], read)
@@ -207,7 +206,7 @@ def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = Non
     try:
         with np.load(path, allow_pickle=False) as archive:
             states, controls = (np.asarray(archive[name], float) for name in ("states", "controls"))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except Exception as error:  # of a file that is empty, cut off, damaged or one array: each raises its own
         raise IdentificationError(f"{path}: {error}; states and controls of jethexa_ws are needed") from None
     width = 4 + 2 * JOINTS
     if states.ndim != 2 or states.shape[1] != width or controls.shape != (len(states), JOINTS):

@@ -69,7 +69,7 @@ class Leg(Part):
         Raises RobotError, which names the link, if the positions are not those of a chain of joints.
         """
         joints, bodies = chain_of_geometry(name, tuple(links))
-        mount = np.asarray(mount_rotation, float), np.asarray(mount_position, float)
+        mount = np.asarray(mount_rotation), np.asarray(mount_position)
         return cls(name, *mount, joints, bodies, tripod_group, module)
 
     @cached_property

@@ -254,8 +254,9 @@ def listen(host: str, port: int) -> socket.socket:
             host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         both = family == socket.AF_INET6 and host in EVERYWHERE  # "::" is every address, of IPv4 too
-        return socket.create_server(address[:2], family=family, backlog=100, dualstack_ipv6=both)
-    except OSError as error:
+        # with the port as it was given: getaddrinfo makes 4464 of 70000
+        return socket.create_server((address[0], port), family=family, backlog=100, dualstack_ipv6=both)
+    except (OSError, UnicodeError, OverflowError) as error:  # no name of a host, no number of a port
         raise HexapodError(
             f"the view cannot use {host}:{port}: {error}; choose another port (view_port:= of the launch "
             "file, parameter `port` of the node); 0 takes any free one"

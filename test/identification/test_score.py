@@ -127,6 +127,27 @@ def test_the_npz_of_a_jethexa(walk, tmp_path):
         read_jethexa_npz(path, ROBOT)
 
 
+def one_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.zeros((3, 40)))
+
+
+DAMAGED = {
+    "empty.npz": lambda path: path.write_bytes(b""),
+    "one_array.npz": one_array,
+    "cut_off.npz": lambda path: path.write_bytes(b"PK\x03\x04" + bytes(30)),
+    "long.csv": lambda path: path.write_text("t_send_s\n" + "1" * 200_000),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_log_is_refused_by_its_name(name, tmp_path, capsys):
+    """An empty file, one array and a field that is too long ended the program with a traceback."""
+    DAMAGED[name](tmp_path / name)
+    assert tool.main([str(tmp_path / name)]) == 1
+    assert name in capsys.readouterr().err
+
+
 def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
     given = argparse.Namespace(firmware="LX-224HV", notes="", photos=[Path("no.jpg")])
     described = yaml.safe_load(record.describe(given, ROBOT))

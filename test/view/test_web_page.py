@@ -44,6 +44,13 @@ def test_a_port_in_use_is_refused_and_port_0_finds_a_free_one():
         first.stop()
 
 
+@pytest.mark.parametrize(("host", "port"), [("a" * 70, 0), ("robot..local", 0), ("127.0.0.1", 70_000)])
+def test_an_address_that_no_computer_has_is_refused_by_name(host, port):
+    """The names ended the view with a UnicodeError; of port 70000 it listened to 4464."""
+    with pytest.raises(HexapodError, match=f"cannot use {host}:{port}: "):
+        WebPage(host, port)
+
+
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this computer has no IPv6")
 def test_a_server_on_every_address_of_ipv6_is_opened_by_the_address_that_it_prints():
     """It listened to IPv6 alone, and printed http://127.0.0.1."""
