@@ -13,7 +13,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.ground import DEAD_ZONE
 from hexapod_dynamics.gait.interface import finite_twist
 from hexapod_dynamics.gait.modes import AdaptiveSettings, write_settings
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP
+from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP, Response
 from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan, PlanEvaluator
 from hexapod_dynamics.gait.terrain import ROWING_RISE
 from hexapod_dynamics.robot import Robot
@@ -38,7 +38,6 @@ PERIODS = {
 # them.
 GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
 LIMIT_EVERY = 1.0  # [s] after which a command may be limited again for another slope
-UNLIMITED = (AS_FELT, False), math.inf, 0.0
 NO_WAY = (
     "stopped: the robot makes no progress, an obstacle is higher than it can step; command another direction, or zero "
     "and then a speed"
@@ -72,13 +71,13 @@ class Conditions(NamedTuple):
     """What a twist has to be possible with.
 
     periods [s]: of which one; with_margin: whether the zero-moment point must keep its margin; patterns without sway do
-    not have one. lift [m] of the feet; 0: as in the plan. rowing: rise and height [m] of the body in place of the
+    not have one. lift [m] of the feet; None: as in the plan. rowing: rise and height [m] of the body in place of the
     plan's numbers, which still approach these values.
     """
 
     periods: list[float]
     with_margin: bool
-    lift: float = 0.0
+    lift: float | None = None
     incline: Incline = LEVEL
     rowing: tuple[float, float] | None = None
 
@@ -216,13 +215,14 @@ class Limiter:
         self.followed = np.zeros(3)
         self.given_up = ""
         self._does = AS_FELT  # response to the obstacle for which the command is limited
-        self._limited_for = UNLIMITED  # response to the obstacle and roughness; roll, pitch of the slope
+        # Response to the obstacle and roughness, roll and pitch of the slope for which the command is limited.
+        self._limited_for: tuple[tuple[Response, bool], tuple[float, float]] | None = None
         self._since_limited, self._incline = LIMIT_EVERY, LEVEL
         self._search: Iterator[Incline | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: all but the present search, which it begins again."""
-        return vars(self) | {"_search": None} | ({} if self._search is None else {"_limited_for": UNLIMITED})
+        return vars(self) | {"_search": None, "_limited_for": None if self._search else self._limited_for}
 
     def restart(self) -> None:
         """Forget the command and the ground for which it was limited."""
@@ -231,7 +231,7 @@ class Limiter:
 
     def change_plan(self) -> None:
         """Forget the ground for which commands were limited under the previous plan."""
-        self._limited_for, self._search, self._does = UNLIMITED, None, self._gait.terrain.obstacle.does
+        self._limited_for, self._search, self._does = None, None, self._gait.terrain.obstacle.does
         self._assume(LEVEL)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
@@ -241,11 +241,10 @@ class Limiter:
         the room [m] for a shift of the body within the reach of the legs; HexapodError for values that are not finite.
         """
         twist, plan, terrain, limits = finite_twist(vx, vy, wz), self._gait.plan, self._gait.terrain, self._limits
-        if plan is None:
-            return np.zeros(3), 1.0, terrain.shift_room
-        periods, with_margin = self._periods(plan), self._gait.settings.pattern == "auto"
-        if terrain.obstacle.does == STOP:
+        periods = [1.0] if plan is None else self._periods(plan)
+        if plan is None or terrain.obstacle.does == STOP:
             return np.zeros(3), periods[0], terrain.shift_room
+        with_margin = self._gait.settings.pattern == "auto"
         if terrain.obstacle.does == BACK:
             twist = np.array(terrain.obstacle.way_back)
         given = Conditions(periods, with_margin)
@@ -309,13 +308,13 @@ class Limiter:
         if ground is None or self._gait.data.state.sensed == 0.0:
             return
         if does != self._does:
-            self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
+            self._limited_for, self._since_limited = None, LIMIT_EVERY
             if does in (BACK, STOP) or self._does == BACK:
                 self.follow_again()
             self._does = terrain.obstacle.does
         self._since_limited += dt
         if self._gait.changing or self.wanted is None or plan is None:
-            self._limited_for, self._search = UNLIMITED, None
+            self._limited_for = self._search = None
             return
         if self._search is not None:
             found = next(self._search)
@@ -324,12 +323,11 @@ class Limiter:
                 self._assume(found)
                 self.follow_again()
             return
-        before, roll, pitch = self._limited_for
-        felt, now = (does, ground.rough), terrain.slope.attitude
-        turned = math.hypot(now[0] - roll, now[1] - pitch) > math.radians(2.5)
-        if (before == felt and not turned) or self._since_limited < LIMIT_EVERY or not any(self.wanted):
+        felt, now, known = (does, ground.rough), terrain.slope.attitude, self._limited_for
+        same = known is not None and known[0] == felt and math.dist(now, known[1]) <= math.radians(2.5)
+        if same or self._since_limited < LIMIT_EVERY or not any(self.wanted):
             return
-        self._limited_for, self._since_limited = (felt, *now), 0.0
+        self._limited_for, self._since_limited = (felt, now), 0.0
         if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
             self._search = self._inclines(plan, drop)
@@ -401,10 +399,9 @@ class Limiter:
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
         """Return whether the legs can step on the spot with the settings in use."""
-        used, still = self._gait.used, np.zeros(3)
-        high = used.period is None and plan.kind == "walk" and used.step_height > plan.lift
-        periods = [plan.period * share for share in PERIODS["high"]] if high else [used.period or plan.period]
-        given = Conditions(periods, self._gait.settings.pattern == "auto")
-        if high:
-            return self._limits.period(still, given) is not None
-        return self._limits.rate(still, periods[0], given) <= KEEP_SPEED
+        used, still, with_margin = self._gait.used, np.zeros(3), self._gait.settings.pattern == "auto"
+        if used.period is None and plan.kind == "walk" and used.step_height > plan.lift:
+            periods = [plan.period * share for share in PERIODS["high"]]
+            return self._limits.period(still, Conditions(periods, with_margin)) is not None
+        period = used.period or plan.period
+        return self._limits.rate(still, period, Conditions([period], with_margin)) <= KEEP_SPEED
