@@ -12,6 +12,7 @@ import struct
 import time
 from functools import partial
 
+from hexapod_dynamics.devices.lx_bus import TURNAROUND
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
@@ -19,14 +20,12 @@ from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.drivers.servos.board.protocol import READS, FrameParser, Function, build
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, Frame
+from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE
 
-_LINE_BYTE = 10.0 / 115200  # [s] of the servos' own line
-_TURNAROUND = 0.0003  # [s] of a servo
+_LINE_BYTE = BITS_PER_BYTE / lx.DEFAULT_BAUDRATE  # [s] of the servos' own line
 _PATIENCE = 0.004  # [s] for which the board waits for a servo's answer
 _THINKING = 0.0003  # [s] the board's delay from a request to the servos' line and back
-_START = 0.3  # [s] after a reset in which the board is silent
-_IMU_RATE, _JITTER = 100.0, 0.002  # [1/s] of the IMU's frames, [s] their largest delay
-_LONGEST_QUEUE = 0.2  # [s] duration of the frames for the servos that the board queues
+_IMU_RATE = 100.0  # [1/s] of the IMU's frames
 _READS = {int(read): command for command, read in READS.items()}
 
 
@@ -60,7 +59,7 @@ class BoardDevice(SerialDevice):
 
     def reset(self) -> None:
         """Restart the board, as RTS does; the servos keep their state."""
-        self._starting_until = time.monotonic() + _START
+        self._starting_until = time.monotonic() + 0.3
         self._line_free = self._starting_until
 
     def press(self, button: int, event: int = 1) -> None:
@@ -116,7 +115,7 @@ class BoardDevice(SerialDevice):
     def _pass_on(self, sent: Frame, size: int, when: float) -> None:
         """Put a frame for a servo on the line, behind what is already queued."""
         begin = max(when + _THINKING, self._line_free)
-        if begin - when > _LONGEST_QUEUE:
+        if begin - when > 0.2:  # the board queues no more
             return
         self._line_free = begin + size * _LINE_BYTE
         self.at(self._line_free, partial(self._execute, sent), self.host_busy)
@@ -129,7 +128,7 @@ class BoardDevice(SerialDevice):
 
     def _ask(self, command: int, servo_id: int, when: float) -> None:
         begin = max(when + _THINKING, self._line_free)
-        end = begin + (6 + lx.reply_size(_READS[command])) * _LINE_BYTE + _TURNAROUND
+        end = begin + (6 + lx.reply_size(_READS[command])) * _LINE_BYTE + TURNAROUND
         self._line_free = end
         self.at(end, partial(self._answer, command, servo_id), self.host_busy)
 
@@ -164,7 +163,7 @@ class BoardDevice(SerialDevice):
             settings = chip.Mpu6050Settings()
             a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]
             data = build(Function.IMU, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
-            late = when + self.faults.random.random() * _JITTER
+            late = when + self.faults.random.random() * 0.002
             self.at(late, lambda _: self._say(data), -1.0)
         self.at(when + 1.0 / _IMU_RATE, self._say_imu, -1.0)
 

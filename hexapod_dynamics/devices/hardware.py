@@ -12,7 +12,7 @@ from hexapod_dynamics.devices.board import BoardDevice
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.devices.servos import SPEED_LIMIT, VirtualServos
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS
 
@@ -51,7 +51,7 @@ def make_hardware(
     sensor: VirtualMpu6050,
     directory: str | Path,
     *,
-    speed_limit: float = 5.82,
+    speed_limit: float = SPEED_LIMIT,
     loaded: bool = False,
     session: str = "",
 ) -> Hardware:

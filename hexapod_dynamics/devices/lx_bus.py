@@ -18,6 +18,8 @@ from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Frame
 
+TURNAROUND = 0.0003  # [s] of a servo
+
 
 class ServoBusDevice(SerialDevice):
     """Servos on a pty; `link` is the stable path to open.
@@ -33,7 +35,7 @@ class ServoBusDevice(SerialDevice):
         servos: VirtualServos,
         link: str | os.PathLike,
         *,
-        turnaround: float = 0.0003,
+        turnaround: float = TURNAROUND,
         on_frame: Callable[[Frame, float], object] | None = None,
         session: str = "",
     ) -> None:

@@ -25,7 +25,7 @@ from hexapod_dynamics.errors import DeviceError
 
 _GYRO_LSB = [lsb / math.radians(1.0) for lsb in chip.GYRO_RANGES.values()]  # per rad/s
 _ACCEL_LSB = [lsb / chip.STANDARD_GRAVITY for lsb in chip.ACCEL_RANGES.values()]  # per m/s^2
-_ADDRESS, _CLOCK = 0x68, 100e3  # on the I2C bus; speed of this bus [Hz]
+_ADDRESS = 0x68  # on the I2C bus
 
 
 @dataclass
@@ -220,8 +220,8 @@ class I2cBusDevice:
 
     def _answer(self, operation: int, address: int, register: int, value: int) -> bytes:
         count = min(value, 32) if operation == READ_BLOCK else 1
-        # Address, register, (address again,) data: nine clocks each.
-        time.sleep((3 + count if operation != WRITE_BYTE else 3) * 9 / _CLOCK)
+        # Address, register, (address again,) data: nine clocks each, at 100 kHz.
+        time.sleep((3 + count if operation != WRITE_BYTE else 3) * 9e-5)
         error = self.faults.draw_error() if address == _ADDRESS else 121
         if error:
             return bytes((error,))

@@ -31,17 +31,14 @@ from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.errors import DeviceError
 
-_PR_SET_TIMERSLACK = 29  # linux/prctl.h
-
 
 def set_timer_slack(nanoseconds: int = 1000) -> None:
     """Let the calling thread's sleeps end on time instead of up to 50 us late (on Linux; no effect elsewhere)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(nanoseconds), 0, 0, 0)
+        ctypes.CDLL(None).prctl(29, ctypes.c_ulong(nanoseconds), 0, 0, 0)  # PR_SET_TIMERSLACK of linux/prctl.h
 
 
 _log = logging.getLogger(__name__)
-_SPEEDS = {115200: termios.B115200, 1_000_000: termios.B1000000}
 
 
 @dataclass
@@ -229,7 +226,8 @@ class SerialDevice(ABC):
 
     def _same_speed(self) -> bool:
         with self._lock:
-            return self._slave >= 0 and termios.tcgetattr(self._slave)[4] == _SPEEDS[self.baudrate]
+            speed = getattr(termios, f"B{self.baudrate}")
+            return self._slave >= 0 and termios.tcgetattr(self._slave)[4] == speed
 
     def _host_flushed(self, now: float) -> None:
         """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""

@@ -16,7 +16,7 @@ from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import BROADCAST_ID, READS, Command
 from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
-_SPEED_LIMIT = 5.82  # [rad/s] HTD-35H without load, 0.18 s/60 deg
+SPEED_LIMIT = 5.82  # [rad/s] HTD-35H without load, 0.18 s/60 deg
 
 
 class VirtualServos:
@@ -32,7 +32,7 @@ class VirtualServos:
         directions: Sequence[int],
         angles: npt.ArrayLike | None = None,
         *,
-        speed_limit: float = _SPEED_LIMIT,
+        speed_limit: float = SPEED_LIMIT,
         loaded: bool = False,
     ) -> None:
         n = len(ids)

@@ -61,7 +61,6 @@ class GpioDirection:
         self._gpio.cleanup((self._transmit, self._receive))
 
 
-_PERIOD = 0.01  # [s] between two readings; two consecutive readings must agree
 _PRIORITY = 13  # real-time priority where permitted: above that of the bus thread
 LEVELS = ("low", "high")
 
@@ -94,7 +93,7 @@ class StopButton:
         before = False
         while not self._ending.is_set():
             # Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
-            time.sleep(_PERIOD)
+            time.sleep(0.01)  # two consecutive readings must agree
             try:
                 now = self._gpio.input(self._pin) == self._level
                 self.fault = ""

@@ -31,7 +31,6 @@ from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
-_RETRIES = 2  # within one period, for a single failed exchange
 _FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
 _VERIFY_INTERVAL = 1.0  # [s] between comparisons of the set-up registers
 
@@ -293,7 +292,7 @@ class ImuReader(ImuSource):
 
     def _exchange(self, ask: Callable[[], Answer]) -> Answer:
         """Return the answer of the chip, which is asked again after errors; raise the last OSError."""
-        for _ in range(_RETRIES):
+        for _ in range(2):  # within one period, for single errors
             try:
                 return ask()
             except OSError as error:

@@ -73,7 +73,6 @@ class StopState:
 
 
 _SOONEST = 0.75  # share of a period, least time between motions: shorter intervals would leave no time for reads
-_SEATED = 0.1  # [rad] distance from the seated pose that counts as seated
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,7 @@ class ServoSupervisor:
         if self.state.torque:
             if not self._may_move():
                 return "the joints are not all measured yet: call again in a second"
-            if self._sit_from_here(t).way > _SEATED:
+            if self._sit_from_here(t).way > 0.1:  # [rad] else it is as good as seated
                 self._change(StopState(SIT, reason=reason))
                 self._notify(f"sitting down: {reason}")
                 return ""

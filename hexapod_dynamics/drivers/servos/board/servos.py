@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from hexapod_dynamics.drivers.servos.board import protocol as frames
 from hexapod_dynamics.drivers.servos.board.protocol import Frame, FrameParser, ServoCommand
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
-from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, QUANTITIES, value_of
+from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, MOVE_SIZE, QUANTITIES, value_of
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, ReplyWait, SerialServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.drivers.wake import Wake
@@ -27,7 +27,7 @@ from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGH
 
 _log = logging.getLogger(__name__)
 _LINE_BYTE = BITS_PER_BYTE / DEFAULT_BAUDRATE  # [s] on the servos' own line
-_MOVE, _SHORT = 10, 7  # bytes on that line of a move; of a stop or torque frame, at most
+_SHORT = 7  # bytes on that line of a stop or torque frame, at most
 
 
 class SampleClock:
@@ -102,7 +102,7 @@ class BoardServos(SerialServos):
 
     def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
         super().__init__(settings, ids, HIGHEST_ID, BUS_SERVO)
-        self.pose_times = 0.0, _MOVE * _LINE_BYTE
+        self.pose_times = 0.0, MOVE_SIZE * _LINE_BYTE
         self.listener: Callable[[frames.Report, float], object] = lambda report, stamp: None
         self.battery, self.clock = math.nan, SampleClock()
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
@@ -203,7 +203,7 @@ class BoardServos(SerialServos):
             return built
 
         self.send(pose)
-        self._occupy(_MOVE * sum(map(len, groups.values())))
+        self._occupy(MOVE_SIZE * sum(map(len, groups.values())))
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque on or off, one frame a servo, for all these servos `copies` times."""

@@ -23,7 +23,6 @@ from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
 BROADCAST_ID = 254  # addresses all servos
 HEADER = b"\x55\x55"
-MIN_LENGTH, MAX_LENGTH = 3, 7  # of the frame's length byte, over all commands
 DEFAULT_BAUDRATE = 115200  # of every LX and HTD servo; it cannot be changed
 MOVE_SIZE = 10  # bytes of a move's frame
 
@@ -170,7 +169,7 @@ class FrameParser(FrameFinder):
 
     def size(self, held: bytearray) -> int:
         """Size of the frame that begins with these bytes; 0 if they are no frame."""
-        return held[3] + 3 if MIN_LENGTH <= held[3] <= MAX_LENGTH else 0
+        return held[3] + 3 if 3 <= held[3] <= 7 else 0  # the lengths of all commands
 
     def is_intact(self, frame: bytes) -> bool:
         """Whether the checksum is right."""
