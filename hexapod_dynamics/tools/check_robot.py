@@ -31,7 +31,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, split_names
 from hexapod_dynamics.tools.commissioning.bench import Bench, Operator, SimulatedOperator
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, of_check, summary
 from hexapod_dynamics.tools.commissioning.imu_checks import check_axes, check_imu
@@ -214,8 +214,7 @@ def main(args: list[str] | None = None) -> None:
     findings, interrupted, name = [], False, given.robot
     with ExitStack() as ends:
         try:
-            if given.report and not Path(given.report).absolute().parent.is_dir():
-                raise HexapodError(f"--report {given.report}: its folder does not exist: make it, or name another")
+            check_folder("--report", given.report)
             wanted = split_names("--only", given.only, "check", list(CHECKS))
             checks = [key for key in CHECKS if key in wanted or not wanted]
             robot = load_robot(given.robot)

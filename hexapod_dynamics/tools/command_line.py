@@ -37,6 +37,12 @@ def load_robot(file: str | Path | None) -> Robot:
     return Robot.load(file) if file else Robot.jethexa()
 
 
+def check_folder(option: str, file: str | Path | None) -> None:
+    """Raise HexapodError if the folder of a file that is written at the end does not exist; option: of the message."""
+    if file and not Path(file).absolute().parent.is_dir():
+        raise HexapodError(f"{option} {file}: its folder does not exist: make it, or name another")
+
+
 def split_names(option: str, text: str | None, kind: str, known: Sequence[str]) -> list[str]:
     """Return the names of a list with commas, empty without a text; HexapodError for a name that is not known.
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
+from hexapod_dynamics.robot.checked_yaml import check_name
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, run_command
 
 
 def main(args: list[str] | None = None) -> int:
@@ -53,6 +54,10 @@ def _identify(given: argparse.Namespace) -> int:
         raise IdentificationError("no bag given; see docs/identify.md")
     if given.weight is not None and not 0.0 < given.weight < 1e3:
         raise IdentificationError(f"--weight: {given.weight} given, kilograms above 0 needed")
+    if given.out is not None:
+        check_name(given.out.stem, f"--out {given.out}")
+    check_folder("--out", given.out)
+    check_folder("--report", given.report)
     robot = load_robot(given.robot)
     suspended = standing = None
     for bag in given.bag:

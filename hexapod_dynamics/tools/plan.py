@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import (
+    check_folder,
     describe_plan,
     load_robot,
     make_plans,
@@ -55,6 +56,7 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _plan(given: argparse.Namespace) -> int:
+    check_folder("--out", given.out)
     action = _get_up if given.get_up else _make if given.missing is None else _show
     return action(given)
 

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, run_command
 
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
@@ -33,6 +33,7 @@ def _score(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification.recording import read_jethexa_npz, read_sysid_csv
     from hexapod_dynamics.identification.score import page, score
 
+    check_folder("--out", given.out)
     path = given.recording
     own = path / ROBOT_FILE
     robot = load_robot(given.robot or (own if own.is_file() else None))

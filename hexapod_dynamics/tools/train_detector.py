@@ -31,7 +31,7 @@ from hexapod_dynamics.detector_training.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command  # noqa: E402
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, run_command  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 NETWORKS = 2  # trained side by side; their probabilities are averaged
@@ -55,6 +55,7 @@ def _make_weights(given: argparse.Namespace) -> int:
     for name, value, least in (("--walks", given.walks, 4), ("--steps", given.steps, 1)):
         if value < least:
             raise HexapodError(f"{name}: given {value}, allowed are whole numbers from {least}")
+    check_folder("--out", given.out)
     jobs, work = given.jobs or None, Path(given.work or f"detector_{robot.name}_walks")
     files = _walk(robot, work, given.walks, jobs)
     _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed, jobs)

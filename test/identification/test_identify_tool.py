@@ -270,6 +270,19 @@ def test_the_tool_writes_exercises_and_names_what_is_wrong(tmp_path, capsys):
         assert named in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--out", "my.robot.yaml"], "--out my.robot.yaml: 'my.robot' given as its name"),
+        (["--out", "nowhere/mine.yaml"], "--out nowhere/mine.yaml: its folder does not exist"),
+        (["--report", "nowhere/mine.png"], "--report nowhere/mine.png: its folder does not exist"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_named_before_minutes_of_identification(capsys, words, named):
+    assert identify.main(["no_bag_is_read", *words]) == 1
+    assert named in capsys.readouterr().err
+
+
 def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     links = tuple(dataclasses.replace(one, mass=1.2 * one.mass) for one in ROBOT.legs[0].links)
     legs = (dataclasses.replace(ROBOT.legs[0], links=links), *ROBOT.legs[1:])
