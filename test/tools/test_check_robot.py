@@ -288,7 +288,7 @@ def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_pa
     report = tmp_path / "report.md"
     done = run("--simulated", "--only", "port,servos,supply,stop", "--report", str(report))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Your hand is at the battery switch" in done.stdout and "0 failed" not in done.stdout
+    assert "Your hand is at the battery switch" in done.stdout and "FAILED" not in done.stdout
     assert "| stop | coxa_joint_LF | passed |" in report.read_text() and "jethexa (simulated)" in report.read_text()
     done = run("--simulated", "--only", "servos", "--faults", "servo.silent=femur_joint_RM")
     assert done.returncode == 1 and "femur_joint_RM: servo 10 does not answer" in done.stdout
@@ -354,7 +354,7 @@ def test_without_a_board_port_and_imu_are_named_and_the_ports_of_this_computer()
     done = run("--hardware", "jethexa_orin", "--port", "/dev/none", answers="")
     assert done.returncode == 1, done.stderr
     assert "look at: port, servos, supply, imu, axes, directions, trim, stop" in done.stdout
-    assert "/dev/ttyACM*" in done.stdout and "ls -l /dev/ttyTHS1" not in done.stdout
+    assert "/dev/ttyACM*" in done.stdout
 
 
 def test_without_the_pins_each_check_runs_or_says_why_not(rehearse):
