@@ -154,17 +154,11 @@ class DamageWalk:
     def _draw_damage(self, morphology: Morphology, kind: str) -> Morphology:
         """Return the morphology with one more damage of a kind."""
         random, robot = self.random, self.robot
-        whole = Morphology.whole(robot)
-        joints = [robot.leg_joints(leg.name) for leg in robot.legs]
-        intact = [
-            k
-            for k, j in enumerate(joints)
-            if np.array_equal(morphology.table[:, j.start : j.stop], whole.table[:, j.start : j.stop])
-        ]
+        damaged = (morphology.table != Morphology.whole(robot).table).any(axis=0)
+        intact = [k for k, leg in enumerate(robot.legs) if not damaged[list(robot.leg_joints(leg.name))].any()]
         if not intact:
             return morphology
-        k = int(random.choice(intact))
-        leg = robot.legs[k]
+        leg = robot.legs[int(random.choice(intact))]
         if kind in ("foot", "pair"):
             left = float(random.choice([0.02, 0.05, 0.5, random.uniform(0.02, 0.75)]))
             found = morphology.broken(f"{leg.name}.{leg.link_names[-1]}", left)
@@ -177,7 +171,7 @@ class DamageWalk:
         part = f"{leg.name}.{leg.link_names[link]}"
         if kind == "limp":
             return morphology.limp(part)
-        return morphology.locked(part, float(self.walk.physics.q[joints[k].start + link]))
+        return morphology.locked(part, float(self.walk.physics.q[robot.leg_joints(leg.name)[link]]))
 
     # ---- what happens ------------------------------------------------------------------------------------------------
 

@@ -128,6 +128,6 @@ def random_truth(random: np.random.Generator, seed: int, **others: object) -> Tr
     return Truth.parse(f"servos=real,seed={seed},{text}")
 
 
-def joints_near(stance: np.ndarray, random: np.random.Generator, spread: float = 0.3) -> np.ndarray:
+def joints_near(stance: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Return joint angles (n,) [rad] near a stance (n,)."""
-    return stance + random.uniform(-spread, spread, len(stance))
+    return stance + random.uniform(-0.3, 0.3, len(stance))
