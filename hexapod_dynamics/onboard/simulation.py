@@ -17,6 +17,7 @@ from hexapod_dynamics.onboard import MadeDecision, Onboard
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.readings import ACCELEROMETER, GYROSCOPE
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 
 PHYSICS: dict[str, tuple[Callable[..., RobotSimulator], float]] = {
@@ -27,7 +28,6 @@ TICK = 0.02  # [s] between two steps of Onboard
 SAMPLE = 0.5 * TICK  # [s] between two samples of the IMU
 CHAIN = 0.014  # [s] from a command to the servos' start, without the Truth's delay
 UNANSWERED = 0.07  # share of the requests to a servo that lost bytes leave unanswered
-ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz, by its data sheet
 # Offset of a recorded MPU6050's gyroscope, ten minutes at rest (sunsided/sensor-fusion, data/set-2, axis x): a
 # Gauss-Markov process [rad/s], [s] beside white noise has its Allan deviation at 10 and 60 s.
 WANDER, WANDER_TIME = math.radians(0.0066), 8.0

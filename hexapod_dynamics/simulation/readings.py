@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 
 
+ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz, by its data sheet
+
+
 class Readings:
     """Readings of a Simulator or a MujocoSimulator; seed: of the noise."""
 
@@ -43,5 +46,5 @@ class Readings:
 
         Both are means over the simulator's last call of `step`; the noise is that of an MPU6050 at 100 Hz.
         """
-        noise = np.array([[0.033], [7e-4]]) * self._rng.normal(size=(2, 3))  # [m/s^2], [rad/s]
+        noise = np.array([[ACCELEROMETER], [GYROSCOPE]]) * self._rng.normal(size=(2, 3))
         return self.simulator.specific_force + noise[0], self.simulator.mean_angular_velocity + noise[1]

@@ -16,8 +16,9 @@ from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.onboard.imu import Imu
 from hexapod_dynamics.onboard.servos import Servos
-from hexapod_dynamics.onboard.simulation import ACCELEROMETER, GYROSCOPE, RESTS, TICK, UNANSWERED
+from hexapod_dynamics.onboard.simulation import RESTS, TICK, UNANSWERED
 from hexapod_dynamics.simulation import Simulator, Truth
+from hexapod_dynamics.simulation.readings import ACCELEROMETER, GYROSCOPE
 
 SLOT = 0.01  # [s] in which each process runs once, unless it stands still
 LATENCY = 0.02  # [s] from a command to the start of the servos
