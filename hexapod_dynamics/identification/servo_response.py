@@ -8,7 +8,7 @@ For one joint with set-point s, latency D, angle q and angle y of the encoder, a
 T = d/k: lag; f: kind of the damping, 1 if the set-point's rate is fed forward, 0 if it damps against zero rate; g:
 gravity load of the joint over its stiffness, relative to the robot file; J: the file's and a rotor's, which contains
 the file's error, so that quick steps do not outvote the sag on the weight g. Stiffness and masses are identified only
-as g here: from angles alone every torque has the same unknown scale (loads.py finds it from the weight). Gauss-Newton
+as g here: from angles alone every torque has the same unknown scale (masses.py finds it from the weight). Gauss-Newton
 with priors on all joints at once, derivatives by differences, each joint with one column of lanes; then again with the
 mean of all joints as prior, because a robot's servos are of one kind.
 """
