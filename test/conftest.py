@@ -88,27 +88,26 @@ LONG = (
     "simulation/test_batch.py",
 )
 MARKERS |= dict.fromkeys(LONG, "long")
-# What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one
-# more such test beside it, but nothing that computes. The other nodes and devices mostly wait, whatever runs beside
-# them.
-ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py")
+# What measures the pace of a whole robot wants both cores for itself, and a browser that renders in software takes
+# them; what measures the pace of a node or a bus bears one more such test beside it, but nothing that computes. The
+# other nodes and devices mostly wait, whatever runs beside them.
+ALONE = ("nodes/test_launch_walk.py", "nodes/test_view.py")
 PACED = (
     "nodes/test_foreign_imu.py",
+    "nodes/test_launch_restarts.py",
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_stop_state.py",
-    "nodes/test_nodes_walk.py",
+    "nodes/test_nodes_dynamics.py",
+    "nodes/test_nodes_gait.py",
     "nodes/test_onboard_agrees.py",
-    # With the browser of test_view.py beside that of another file neither page is drawn for half a minute.
-    "nodes/test_view_security.py",
     "drivers/servos/lx/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",
 )
 # Begin before the others of their turn, so that at its end no process waits for a file of a minute that has just begun.
 LONGEST = (
-    "nodes/test_view.py",
     "nodes/test_launch_stop_state.py",
-    "nodes/test_launch_terminal.py",
+    "nodes/test_launch_restarts.py",
     "nodes/test_nodes_damage_detector.py",
     "tools/test_check_robot.py",
     "drivers/servos/lx/test_servo_bus.py",

@@ -1,11 +1,13 @@
 """A launched robot: its processes, where it truly is, what is declared of it."""
 
 import time
+from functools import partial
 
 import numpy as np
 import psutil
 from support.ros_session import NEWEST, Process, wait_until
 
+from geometry_msgs.msg import Twist
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from nav_msgs.msg import Odometry
 
@@ -19,23 +21,35 @@ def runs(process):
 
 
 class Launched:
-    """walk.launch.py with some arguments, and what a probe hears of it; arguments of `launch` are those of Process."""
+    """walk.launch.py with some arguments, and what a probe hears of it.
 
-    def __init__(self, probe, *arguments, namespace="", **environment):
-        self.probe = probe
+    process: the Process that runs it; environment: of Process.
+    """
+
+    def __init__(self, probe, *arguments, namespace="", process=Process, **environment):
+        self.probe, self._process = probe, process
         self.truth = self.probe.hear(Odometry, f"{namespace}simulator/odom", NEWEST, keep=6000)
         self.morphology = self.probe.morphology(f"{namespace}morphology")  # {name: value} that is declared, or None
         self.statuses = self.probe.statuses
-        self.launch = None
+        self._velocity, self._stick = probe.node.create_publisher(Twist, f"{namespace}cmd_vel", 10), None
         self.begin(*arguments, **environment)
 
     def begin(self, *arguments, **environment):
         """Launch; again after the end of the launch before."""
-        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", *arguments, **environment)
+        self.launch = self._process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", *arguments, **environment)
 
     def wait(self, condition, timeout, what):
         """Wait until condition() holds; else what the launch has printed is told."""
         return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")
+
+    def drive(self, forward):
+        """Command a forward speed [m/s] ten times a second from now on; None: nothing."""
+        if self._stick is not None:
+            self.probe.node.destroy_timer(self._stick)
+        twist = Twist()
+        twist.linear.x = forward or 0.0
+        publish = partial(self._velocity.publish, twist)
+        self._stick = None if forward is None else self.probe.node.create_timer(0.1, publish)
 
     def places(self, since):
         """Stamps (T,) [s] and places (T, 2) [m] of the body that were heard since a monotonic time."""
@@ -68,4 +82,5 @@ class Launched:
 
     def close(self):
         """End the launch."""
+        self.drive(None)
         self.launch.end()
