@@ -5,35 +5,37 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import walk_status
 from hexapod_dynamics.nodes.messages import pose_values, read_pose
-from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from hexapod_dynamics.view.panel import EventList
 from nav_msgs.msg import Odometry
 
 
 @pytest.fixture
-def probe():
-    separate()
-    probe = Probe("imu")
-    yield probe
-    probe.close()
-
-
-@pytest.fixture
-def printed(probe, monkeypatch, capsys):
-    """A function printed(statuses, seconds, nodes): what is printed while each 0.2 s these statuses are reported, and
-    these nodes are expected.
-    """
+def clock(monkeypatch):
+    """The monotonic clock of the status line."""
     clock = SimpleNamespace(**{name: getattr(time, name) for name in ("time", "strftime", "localtime")}, now=0.0)
     clock.monotonic = lambda: clock.now
     monkeypatch.setattr(walk_status, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def node(probe, clock):
     node = walk_status.WalkStatus()
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def printed(node, clock, capsys):
+    """A function printed(statuses, seconds, nodes): what is printed while each 0.2 s these statuses are reported, and
+    these nodes are expected.
+    """
 
     def report(statuses, seconds, nodes):
         node._expected = nodes
@@ -44,8 +46,7 @@ def printed(probe, monkeypatch, capsys):
                 node._print()
         return capsys.readouterr().out
 
-    yield report
-    node.destroy_node()
+    return report
 
 
 @pytest.mark.parametrize(
@@ -64,48 +65,39 @@ def test_a_device_that_is_not_there_is_named_at_once(printed, nodes, shown, caus
     assert (cause in text) == shown, text
 
 
-def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(probe):
-    node = walk_status.WalkStatus()
-    try:
-        node._started -= 20.0  # after its start
-        node._expected = ["servos", "gait"]
-        node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name="servos", level=DiagnosticStatus.OK)]))
-        assert node._absent(node._elapsed() + 0.5 * walk_status.ABSENT) == {"gait"}
-        assert node._absent(node._elapsed() + 2.0 * walk_status.ABSENT) == {"gait", "servos"}
-    finally:
-        node.destroy_node()
+def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(node, clock):
+    clock.now += 20.0  # after its start
+    node._expected = ["servos", "gait"]
+    node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name="servos", level=DiagnosticStatus.OK)]))
+    assert node._absent(node._elapsed() + 0.5 * walk_status.ABSENT) == {"gait"}
+    assert node._absent(node._elapsed() + 2.0 * walk_status.ABSENT) == {"gait", "servos"}
 
 
-def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
+def test_the_prediction_is_read_once_a_second_from_diagnostics(node, clock, capsys):
     """Nobody subscribes to the hundred predictions a second for this line."""
-    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-    truth = probe.node.create_publisher(Odometry, "simulator/odom", 10)
-    with Process.node("walk_status") as status:
-        turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-        begin = time.time()
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
-        def tell_truth():
-            message = Odometry()
-            message.header.stamp = probe.node.get_clock().now().to_msg()
-            pose, twist = message.pose.pose, message.twist.twist
-            pose.position.y, pose.position.z = 0.1 * (stamp_seconds(message.header.stamp) - begin), 0.1
-            pose.orientation = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(turned), strict=True)))
-            twist.linear.x = 0.1
-            truth.publish(message)
+    def after(seconds, *statuses):
+        """What is printed after a time in which it walks along its heading."""
+        clock.now += seconds
+        truth = Odometry()
+        truth.header.stamp.sec, truth.header.stamp.nanosec = divmod(round(clock.now * 1e9), 10**9)
+        pose = truth.pose.pose
+        pose.position.y, pose.position.z, truth.twist.twist.linear.x = 0.1 * clock.now, 0.1, 0.1
+        pose.orientation = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(turned), strict=True)))
+        node._on_truth(truth)
+        node._on_diagnostics(DiagnosticArray(status=list(statuses)))
+        node._print()
+        return capsys.readouterr().out
 
-        def tell_prediction():
-            now = time.time()
-            values = pose_values(now, np.array([0.03, 0.1 * (now - begin), 0.1]), turned)
-            pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
-            said.publish(DiagnosticArray(status=[DiagnosticStatus(name="dynamics", values=pairs)]))
-
-        probe.node.create_timer(0.01, tell_truth)
-        wait_until(lambda: "cm/s" in status.output, 60, lambda: status.output)
-        assert "10.0 cm/s" in status.output and "no prediction" in status.output
-        assert "yaw   90 deg" in status.output and "prediction off" not in status.output
-        probe.node.create_timer(1.0, tell_prediction)
-        wait_until(lambda: "prediction 3.0 cm off" in status.output, 30, lambda: status.output)
-        assert not probe.node.count_subscribers("predicted_state")
+    after(1.0)
+    text = after(1.0)
+    assert "10.0 cm/s" in text and "no prediction" in text
+    assert "yaw   90 deg" in text and "prediction off" not in text
+    values = pose_values(clock.now + 1.0, np.array([0.03, 0.1 * clock.now + 0.1, 0.1]), turned)
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    assert "prediction 3.0 cm off" in after(1.0, DiagnosticStatus(name="dynamics", values=pairs))
+    assert "/predicted_state" not in {subscription.topic_name for subscription in node.subscriptions}
 
 
 def test_a_pose_in_diagnostics_is_read_as_it_was_written():
