@@ -10,7 +10,6 @@ from support.ros_session import LATCHED, Process, wait_until
 import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
@@ -23,60 +22,6 @@ from std_msgs.msg import Bool
 
 ROBOT = Robot.jethexa()
 START = 60
-
-
-@pytest.fixture(scope="module")
-def gait(probe):
-    process = Process.node("gait", "-r", "__ns:=/g")
-    probe.hear(JointState, "/g/joint_commands", keep=200)
-    wait_until(lambda: probe.messages["/g/joint_commands"], START, lambda: process.output)
-    yield process
-    process.end()
-
-
-def walks(probe):
-    now = time.monotonic()
-    rates = [np.abs(m.velocity).max() for at, m in list(probe.messages["/g/joint_commands"]) if at > now - 0.5]
-    return max(rates, default=0.0) > 0.2
-
-
-def stamped(node, speed):
-    message = TwistStamped()
-    message.header.stamp = node.get_clock().now().to_msg()
-    message.twist.linear.x = speed
-    return message
-
-
-def plain(_node, speed):
-    message = Twist()
-    message.linear.x = speed
-    return message
-
-
-@pytest.mark.parametrize(("make", "qos"), [(plain, qos_profile_sensor_data), (stamped, 10)])
-def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, probe, make, qos):
-    wait_until(lambda: not walks(probe), 10, "it stands")
-    with probe.publishing("/g/cmd_vel", lambda: make(probe.node, 0.05), qos=qos):
-        wait_until(lambda: walks(probe), 10, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
-
-
-def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe):
-    wait_until(lambda: not walks(probe), 10, "it stands")
-
-    def old():
-        message = stamped(probe.node, 0.05)
-        message.header.stamp.sec -= 3600
-        return message
-
-    with probe.publishing("/g/cmd_vel", old):
-        probe.statuses.says("g/gait", "s old")
-        assert not walks(probe)
-
-
-def test_a_publisher_whose_messages_cannot_be_received_is_named_with_the_reason(gait, probe):
-    publisher = probe.node.create_publisher(Twist, "/g/body_pose", 10)  # it should be a Pose
-    probe.statuses.says("g/gait", "publishes geometry_msgs/msg/Twist", 30)
-    probe.node.destroy_publisher(publisher)
 
 
 def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
@@ -93,14 +38,6 @@ def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
     probe.node.destroy_publisher(publisher)
     wait_until(lambda: not told(), 10, told)
     node.destroy_node()
-
-
-def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
-    with probe.publishing("/g/cmd_vel", lambda: plain(probe.node, 0.05)):
-        wait_until(lambda: walks(probe), 10, "it walks")
-        done = Process("ros2", "param", "set", "/g/gait", "gait", "wav")
-        wait_until(lambda: "wave" in done.output, 15, lambda: done.output)
-        assert "cmd_vel zero" not in done.output
 
 
 def test_joint_states_of_another_driver_are_received_with_either_reliability(probe):

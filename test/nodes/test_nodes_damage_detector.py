@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.gait import TripodGait
@@ -26,8 +26,7 @@ START = 120  # [s] a first start may compile the model
 class Feed:
     """What a standing robot publishes, 25 times a second; `mute` joints do not answer, `back` do though gone."""
 
-    def __init__(self, probe, namespace="/t"):
-        self._namespace = namespace
+    def __init__(self, probe):
         node = self.node = probe.node
         standing = TripodGait().bind(ROBOT).position.copy()
         model = Predictor(ROBOT)
@@ -45,9 +44,9 @@ class Feed:
         self._publishers = {
             topic: node.create_publisher(kind, topic, 10)
             for topic, kind in (
-                (f"{namespace}/joint_commands", JointState),
-                (f"{namespace}/servos/measurements", JointState),
-                (f"{namespace}/imu/data", Imu),
+                ("/t/joint_commands", JointState),
+                ("/t/servos/measurements", JointState),
+                ("/t/imu/data", Imu),
                 ("/diagnostics", DiagnosticArray),
             )
         }
@@ -59,45 +58,32 @@ class Feed:
         there = [j for j, name in enumerate(NAMES) if name not in self.mute]
         measured = JointState(name=[NAMES[j] for j in there], position=self.angles[there].tolist())
         for topic, message in (
-            ("joint_commands", self.command),
-            ("servos/measurements", measured),
-            ("imu/data", self.imu),
+            ("/t/joint_commands", self.command),
+            ("/t/servos/measurements", measured),
+            ("/t/imu/data", self.imu),
         ):
             message.header.stamp = stamp
-            self._publishers[f"{self._namespace}/{topic}"].publish(message)
+            self._publishers[topic].publish(message)
 
     def _report(self):
         values = {"silent": " ".join(self.mute), "torque off": "", "back": " ".join(self.back)}
-        status = DiagnosticStatus(
-            name=f"{self._namespace[1:]}/servos", values=[KeyValue(key=k, value=v) for k, v in values.items()]
-        )
-        message = DiagnosticArray(status=[status])
+        pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+        message = DiagnosticArray(status=[DiagnosticStatus(name="t/servos", values=pairs)])
         message.header.stamp = self.node.get_clock().now().to_msg()
         self._publishers["/diagnostics"].publish(message)
 
 
 @pytest.fixture(scope="module")
-def robot():
-    separate()
-    probe = Probe()
+def robot(probe):
     hypotheses = probe.hear(DiagnosticArray, "/t/damage_hypotheses", keep=20)
     morphologies = probe.hear(ParameterEvent, "/t/morphology", LATCHED)
-    reports = probe.hear(DiagnosticArray, "/r/damage_hypotheses", keep=20)
-    manager = Process.node("damage_manager", "-r", "__ns:=/t")
-    detector = Process.node("damage_detector", "-r", "__ns:=/t")
-    reporter = Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report")
-    feed, reporters = Feed(probe), Feed(probe, "/r")
-    try:
-        wait_until(lambda: hypotheses and morphologies and reports, START, lambda: manager.output + detector.output)
-        time.sleep(3.0)  # every servo has been heard
-        yield SimpleNamespace(
-            probe=probe, feed=feed, detector=detector, manager=manager, reporter=reporter, reporters=reporters
-        )
-        assert detector.interrupt()[1] == 0 and "Traceback" not in detector.output
-    finally:
-        for process in (reporter, detector, manager):
-            process.end()
-        probe.close()
+    feed = Feed(probe)
+    with Process.node("damage_manager", "-r", "__ns:=/t") as manager:
+        with Process.node("damage_detector", "-r", "__ns:=/t") as detector:
+            wait_until(lambda: hypotheses and morphologies, START, lambda: manager.output + detector.output)
+            time.sleep(3.0)  # every servo has been heard
+            yield SimpleNamespace(probe=probe, feed=feed, detector=detector, manager=manager)
+            assert detector.interrupt()[1] == 0 and "Traceback" not in detector.output
 
 
 def declared(probe):
@@ -154,28 +140,3 @@ def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respaw
     wait_until(noticed, 20, lambda: detector.output)
     manager.start()
     wait_until(lambda: not declared(probe)["legs.RM"], 20, lambda: detector.output)
-
-
-def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robot):
-    """Row 4: with detect:=report nothing is declared, and /diagnostics says what was found while it holds."""
-    hypotheses, detector = robot.probe.messages["/r/damage_hypotheses"], robot.reporter
-
-    def status():
-        return robot.probe.statuses("r/damage_detector")
-
-    def warns():
-        return status().level == DiagnosticStatus.WARN and "RM missing" in status().message
-
-    wait_until(lambda: status().level == DiagnosticStatus.OK, START, lambda: detector.output)
-    robot.reporters.mute = set(RM)
-    wait_until(warns, 20, lambda: f"{status()} {detector.output}")
-    begin, diagnosed = time.monotonic(), []
-    while time.monotonic() < begin + 5.0:
-        diagnosed.append(warns())
-        time.sleep(0.2)
-    assert all(diagnosed), diagnosed
-    assert [s.message for s in hypotheses[-1][1].status if s.name == "RM missing"] == ["found"]
-    assert detector.output.count("declare, not declared") == 1
-    robot.reporters.mute = set()
-    wait_until(lambda: status().level == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
-    wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")

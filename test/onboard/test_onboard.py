@@ -64,13 +64,17 @@ def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_know
     assert o.state[0] == "ok" and o.diagnostics["damage_detector"][0] == "ok"
 
 
-def test_report_finds_and_names_and_leaves_the_rest_alone():
+def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone():
     world = walking(detect="report")
     world.damage(WHOLE.without("RM"))
-    world.run(3.0)
-    level, message, _ = world.onboard.diagnostics["damage_detector"]
-    assert level == "warn" and "RM missing" in message and world.onboard.morphology == WHOLE
+    world.run(1.0)
+    for _ in range(8):
+        world.run(0.25)
+        level, message, _ = world.onboard.diagnostics["damage_detector"]
+        assert level == "warn" and "RM missing" in message and world.onboard.morphology == WHOLE
     assert [d.action for d in world.onboard.decisions] == ["declare"]
+    world.damage(WHOLE)
+    assert world.run(12.0, until=lambda world: world.onboard.diagnostics["damage_detector"][0] == "ok")
 
 
 def test_what_is_declared_by_a_person_is_walked_with_at_once():

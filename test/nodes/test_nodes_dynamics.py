@@ -1,4 +1,4 @@
-"""gait and dynamics in processes of their own, fed by hand: what they do with good input, bad input and none."""
+"""dynamics in a process of its own, fed by hand: what it does with good input, bad input and none."""
 
 import math
 import os
@@ -9,36 +9,27 @@ import time
 
 import numpy as np
 import pytest
-from support.machine_load import on_a_free_machine
 from support.ros_session import LATCHED, Process, parameters_of, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import Twist
+from hexapod_dynamics.control.support import support_polygon
+from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.nodes.messages import read_pose
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
+from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
+from visualization_msgs.msg import Marker, MarkerArray
 
 ROBOT = Robot.jethexa()
 STANDING = TripodGait().bind(ROBOT).position.copy()
 AT_REST = (ROBOT.imu.rotation.T @ [0.0, 0.0, 9.81]).tolist()  # [m/s^2] in chip axes
 # Starting a node may compile the model first, on a busy machine.
 START = 120
-GAIT = ("-r", "__ns:=/g", "-p", "velocity:=0.05", "-p", f"session:=walk{os.getpid()}")
-
-
-@pytest.fixture(scope="module")
-def gait(probe):
-    process = Process.node("gait", *GAIT)
-    probe.hear(JointState, "/g/joint_commands")
-    wait_until(lambda: probe.messages["/g/joint_commands"], START, lambda: process.output)
-    yield process
-    assert process.interrupt()[1] == 0 and "Traceback" not in process.output
-    process.end()
 
 
 @pytest.fixture(scope="module")
@@ -101,155 +92,6 @@ def fresh(probe, topic, timeout=5):
     return last(probe, topic)
 
 
-# ---- gait --------------------------------------------------------------------------------------------------------
-
-
-def speed_of(probe):
-    """Largest joint rate commanded within the last second."""
-    now = time.monotonic()
-    heard = [np.abs(m.velocity).max() for at, m in list(probe.messages["/g/joint_commands"]) if at > now - 1.0]
-    return max(heard, default=0.0)
-
-
-def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_commands_do(gait, probe):
-    wait_until(lambda: speed_of(probe) > 0.1, 10, "the default velocity walks")
-    turning = Twist()
-    turning.angular.z = 0.3
-    with probe.publishing("/g/cmd_vel", lambda: turning):
-        time.sleep(1.5)
-    wait_until(lambda: speed_of(probe) > 0.1, 5, "it turns")
-    wait_until(lambda: speed_of(probe) < 1e-3, 15, "the last command is too old: it stands")
-    heard = list(probe.messages["/g/joint_commands"])  # more arrive meanwhile
-    positions = np.array([m.position for _, m in heard])
-    rates = np.array([m.velocity for _, m in heard])
-    # No joint moves further from one command to the next than the joints' rates allow; a tick may be 10 ms off.
-    stamps = np.array([stamp_seconds(m.header.stamp) for _, m in heard])
-    allowed = np.abs(rates).max() * (np.diff(stamps) + 0.022)
-    assert (np.abs(np.diff(positions, axis=0)).max(axis=1) < allowed).all()
-    np.testing.assert_allclose(last(probe, "/g/joint_commands").position, STANDING, atol=2e-3)
-
-
-class Attitude:
-    """Messages imu/data of a robot at rest with a roll angle, which a force per mass pushes to the left."""
-
-    def __init__(self):
-        self.roll = self.push = 0.0
-
-    def __call__(self):
-        rotation = rotation_from_vector([self.roll, 0.0, 0.0])
-        message = Imu()
-        turn, force = message.orientation, message.linear_acceleration
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
-        force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2] + [0.0, self.push, 0.0])
-        return message
-
-
-FORWARD = Twist()
-FORWARD.linear.x = 0.05
-
-
-def forward():
-    """A command to walk."""
-    return FORWARD
-
-
-def quiet(probe):
-    """Whether no joint was commanded within the last 0.3 seconds."""
-    return probe.messages["/g/joint_commands"][-1][0] < time.monotonic() - 0.3
-
-
-def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe):
-    imu, other = Attitude(), probe.publisher(Twist, "/g/cmd_vel")
-    # A joystick that nobody lets go.
-    with probe.publishing("/g/imu/data", imu, 0.02), probe.publishing("/g/cmd_vel", forward):
-        wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-        imu.roll = math.pi
-        wait_until(lambda: quiet(probe), 5, "legs stop")
-        probe.statuses.says("g/gait", "has fallen")
-        gait.kill()  # a respawn changes nothing
-        gait.start()
-        probe.statuses.says("g/gait", "has fallen", START)
-        imu.roll = 0.0
-        probe.statuses.says("g/gait", "upright after a fall", 10)
-        time.sleep(1.0)
-        assert quiet(probe)
-        other.publish(Twist())
-        wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
-    probe.node.destroy_publisher(other)
-
-
-def test_a_walking_robot_that_is_pushed_braces_and_walks_on_and_a_standing_one_does_not_move(gait, probe):
-    imu, states = Attitude(), probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
-    with probe.publishing("/g/imu/data", imu, 0.02):
-        with probe.publishing("/g/cmd_vel", forward):
-            wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-            time.sleep(2.0)
-            states.clear()
-            imu.push = 12.0
-            wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
-            imu.push = 0.0
-            wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
-            wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
-        with probe.publishing("/g/cmd_vel", Twist):
-            wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
-            imu.push = 12.0
-            time.sleep(0.5)
-            imu.push = 0.0
-            time.sleep(3.0)
-            assert speed_of(probe) < 1e-3
-
-
-def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gait, probe):
-    def attempt():
-        start = time.time()
-        time.sleep(4.0)
-        heard = [(stamp_seconds(m.header.stamp), m.position) for _, m in list(probe.messages["/g/joint_commands"])]
-        stamps = np.array([stamp for stamp, _ in heard if start < stamp < start + 4.0])
-        positions = np.array([position for stamp, position in heard if start < stamp < start + 4.0])
-        assert 100 < stamps.size <= 202
-        # The cycle of 1.2 s is one of the clock's, whatever the machine has left out: two cycles later the same pose.
-        rows = np.flatnonzero(stamps + 2.4 < stamps[-1])
-        later = np.array([np.interp(stamps[rows] + 2.4, stamps, column) for column in positions.T]).T
-        assert np.median(np.abs(later - positions[rows]).max(axis=1)) < 0.03
-        assert np.ptp(positions, axis=0).max() > 0.2
-
-    with probe.publishing("/g/cmd_vel", forward):
-        wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-        time.sleep(1.5)
-        on_a_free_machine(attempt)
-
-
-def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
-    publisher, wrong = probe.publisher(Twist, "/g/cmd_vel"), Twist()
-    wrong.linear.x = math.nan
-    for _ in range(3):
-        publisher.publish(wrong)
-    probe.statuses.says("g/gait", "finite numbers")
-    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands: the walk of the test before has ended")
-    probe.node.destroy_publisher(publisher)
-
-
-def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, probe):
-    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
-    morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
-    publisher.publish(ParameterEvent(node="/test", new_parameters=parameters_of(morphology.parameters())))
-    expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
-    wait_until(lambda: list(last(probe, "/g/joint_commands").name) == expected, 10, "only what moves is commanded")
-    assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
-
-
-def test_without_any_leg_it_does_not_say_that_it_walks(gait, probe):
-    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
-    nothing = Morphology.whole(ROBOT).without(*ROBOT.leg_names)
-    publisher.publish(ParameterEvent(node="/test", new_parameters=parameters_of(nothing.parameters())))
-    probe.statuses.says("g/gait", "no leg is left")
-    wait_until(lambda: quiet(probe), 5, "nothing is commanded")
-    assert probe.statuses("g/gait").level == DiagnosticStatus.ERROR
-
-
-# ---- dynamics ----------------------------------------------------------------------------------------------------
-
-
 def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
     probe.statuses.says("d/dynamics", "predicting")
     message = fresh(probe, "/d/predicted_state")
@@ -259,6 +101,45 @@ def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
     variances = np.reshape(message.pose.covariance, (6, 6)).diagonal()
     assert (variances > 0.0).all() and (variances < 0.01).all()  # standing: the way adds nothing to them
     assert np.abs(fresh(probe, "/d/feedforward_torques").effort).max() > 0.1
+
+
+def named(message):
+    """Forces {leg index: (foot (3,), force (3,))}, corners (k, 3), centre of mass (3,), ZMP (3,) or None."""
+    forces, others = {}, {}
+    for marker in message.markers:
+        there = marker.action == Marker.ADD
+        points = np.array([(p.x, p.y, p.z) for p in marker.points])
+        if marker.ns == "foot_forces":
+            if there:
+                forces[marker.id] = points[0], (points[1] - points[0]) / 0.01
+        elif marker.type == Marker.SPHERE:
+            place = marker.pose.position
+            others[marker.ns] = np.array([place.x, place.y, place.z]) if there else None
+        else:
+            others[marker.ns] = points
+    return forces, others["support_polygon"], others["center_of_mass"], others["zero_moment_point"]
+
+
+def test_the_markers_of_a_standing_robot_carry_its_weight_on_its_feet_above_its_zmp(dynamics, probe):
+    heard = probe.hear(MarkerArray, "/d/support", keep=100)
+    wait_until(lambda: len(heard) > 60, 30, "the model has come to rest")
+    message, model, tree = heard[-1][1], WholeBodyModel(ROBOT), LinkTree(ROBOT).base_poses(STANDING)
+    assert {marker.header.frame_id for marker in message.markers} == {"d/odom"}
+    forces, corners, center, zmp = named(message)
+    assert set(forces) == set(range(6))
+    total = np.sum([force for _, force in forces.values()], axis=0)
+    np.testing.assert_allclose(total, [0, 0, ROBOT.gravity * model.total_mass()], rtol=0.02, atol=0.4)
+    # The model stands level, but for what its servos give way: in base_link its feet are where the joints put them.
+    expected = model.center_of_mass(np.eye(3), np.zeros(3), STANDING)
+    feet = [tree[f"foot_{name}"][:3, 3] for name in ROBOT.leg_names]
+    for leg, (foot, _) in forces.items():
+        np.testing.assert_allclose(foot - center, feet[leg] - expected, atol=0.01)
+    np.testing.assert_allclose(zmp, [center[0], center[1], 0.0], atol=0.005)
+    hull = support_polygon([foot for foot, _ in forces.values()], [force for _, force in forces.values()])
+    np.testing.assert_allclose(corners, [*hull, hull[0]], atol=1e-9)
+    # In the robot's clock: a burst that arrives late is no higher rate.
+    stamps = [stamp_seconds(message.markers[0].header.stamp) for _, message in list(heard)[-50:]]
+    assert 49 / (stamps[-1] - stamps[0]) < 26.0  # publications a second
 
 
 def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, probe):
