@@ -158,13 +158,6 @@ def test_in_a_state_directory_the_stop_lasts_over_sessions_and_clean_ends(begin,
     assert [file.name for file in place.iterdir()] == ["servos.json"]
 
 
-@pytest.mark.parametrize("place", ["relative", "/proc/hexapod"])
-def test_a_state_directory_that_cannot_be_is_refused_in_one_line(probe, place):
-    with Process.node("servos", "-p", f"state_directory:={place}") as process:
-        wait_until(lambda: not process.running(), 30, lambda: process.output)
-        assert "state_directory" in process.output and "Traceback" not in process.output
-
-
 # The disk ------------------------------------------------------------------------------------------------------------
 
 SLOW_DISK = """

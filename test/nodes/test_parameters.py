@@ -28,6 +28,8 @@ NOWHERE = (
         ("dynamics", "odom_topic:=nav/{robot}", ("odom_topic: 'nav/{robot}' is no name of a topic: ",)),
         ("servos", "direction:=both", ("allowed is adapter or gpio",)),
         ("damage_manager", "session:=../../x", ("parameter session", "letters, digits")),
+        ("servos", "state_directory:=relative", ("state_directory",)),
+        ("servos", "state_directory:=/proc/hexapod", ("state_directory",)),
     ],
 )
 def test_a_wrong_parameter_is_refused_in_one_line_of_the_node(node, given, words):
