@@ -1,27 +1,24 @@
-"""What pages can do with the browser view: its own page drives while it is open and shown, a page of anybody else gets
-nothing, and raw websockets do more than a browser would.
+"""What pages can do with the browser view, by raw websockets, which do more than a browser would: its own page drives
+while it is open, a page of anybody else gets nothing.
 
-Who may open it: test/view/test_access.py.
+Who may open it: test/view/test_access.py. A real browser: test_view.py.
 """
 
-import contextlib
-import http.server
+import http.client
 import os
 import re
-import signal
-import threading
-import time
+import socket
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
-pytest.importorskip("playwright", reason="the view's test needs PyPI's playwright")
 
-from support.browser import chromium, open_page
 from support.ros_session import LATCHED, Process, wait_until
 from support.view_client import DRIVE, ViewClient
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, Twist
@@ -31,37 +28,19 @@ from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
 FORWARD, HALT, TAKE_OVER, CONFIRM = "forward [m/s]", "halt (x)", "take over", "yes, it may move"
-REBOUND = "rebound.example"  # a name that an attacker's name server resolves to this computer
-# What a page of anybody tries with the addresses of the view; the best that came of it.
-ATTACK = """async ([sockets, pages]) => {
-  const limit = (promise) => Promise.race([promise, new Promise((done) => setTimeout(() => done("nothing"), 5000))]);
-  const socket = (url) => limit(new Promise((done) => {
-    const link = new WebSocket(url, ["viser-v1.1.1"]);
-    link.onopen = () => done("opened");
-    link.onmessage = () => done("message");
-    link.onerror = () => done("refused");
-  }));
-  const read = (url, mode) => limit(fetch(url, {mode, credentials: "include"}).then(
-    (answer) => answer.type === "opaque" ? "opaque" : answer.text().then((text) => `${answer.status} ${text.length}`),
-    () => "refused"));
-  const results = {};
-  for (const url of sockets) results[url] = await socket(url);
-  for (const url of pages) for (const mode of ["cors", "no-cors"]) results[`${mode} ${url}`] = await read(url, mode);
-  return results;
-}"""
 
 
 class View:
     """The node `view` with its address, what it publishes, the stops it asks for, and the pages that a test opens."""
 
-    def __init__(self, probe, *arguments, namespace=""):
-        self.process = Process.node("view", "-p", "port:=0", *arguments)
+    def __init__(self, probe):
+        self.process = Process.node("view", "-p", "port:=0")
         try:
             self.url = wait_until(lambda: re.search(r"open (http\S+)", self.output()), 60, self.output).group(1)
         except AssertionError:
             self.process.end()
             raise
-        self.address, self._statuses, self._name = urlsplit(self.url), probe.statuses, f"{namespace}view"
+        self.address, self._statuses = urlsplit(self.url), probe.statuses
         self.twists, self.stops, self.pages = [], [], []
 
     def output(self):
@@ -83,11 +62,11 @@ class View:
 
     def status(self):
         """The node's last status."""
-        return self._statuses(self._name)
+        return self._statuses("view")
 
     def value(self, key):
         """A number among the values of the status, 0 before the first."""
-        return int(self._statuses.value(self._name, key) or 0)
+        return int(self._statuses.value("view", key) or 0)
 
     def counter(self, key):
         """Return a function that gives by how much a number among the values of the status has grown since now."""
@@ -125,9 +104,6 @@ def view(node):
     yield node
     assert node.process.running(), node.output()
     node.forget()
-
-
-# Raw websockets ------------------------------------------------------------------------------------------------------
 
 
 def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(probe, view):
@@ -193,6 +169,10 @@ def test_one_page_drives_and_the_others_ask(view):
     one.hold(forward=-1)
     one.hold()
     wait_until(lambda: view.speeds()[-1] == 0.0, 20, view.output)
+    two.hold(forward=1)
+    wait_until(lambda: view.speeds()[-1] == 0.077, 20, view.output)
+    two.close()
+    wait_until(lambda: view.speeds()[-1] == 0.0, 20, "it stands when the page that drives is closed")
     assert set(view.speeds()) == {0.1, 0.0, -0.05, 0.077}
 
 
@@ -229,6 +209,7 @@ def test_an_emergency_stop_ends_driving_and_refuses_it(probe, view):
     page.set(FORWARD, 0.1)
     wait_until(lambda: view.speeds()[-1:] == [0.1], 20, view.output)
     wait_until(lambda: report(True)[-1] == 0.0, 20, "driving ends")
+    wait_until(lambda: page.shows("EMERGENCY STOP"), 20, view.output)
     page.set(FORWARD, 0.05)
     wait_until(lambda: page.shows("not driven: the emergency stop is on"), 20, view.output)
     wait_until(lambda: report(False) and not page.shows("EMERGENCY STOP"), 20, view.output)
@@ -237,25 +218,23 @@ def test_an_emergency_stop_ends_driving_and_refuses_it(probe, view):
 
 
 def test_the_page_names_robot_namespace_and_domain(probe, view):
-    robot, domain = Robot.jethexa(), os.environ["ROS_DOMAIN_ID"]
-    left = View(probe, "-r", "__ns:=/left", namespace="left/")
-    try:
-        assert view.address.port != left.address.port
-        for each, namespace in ((view, ""), (left, "/left")):
-            publisher = probe.node.create_publisher(String, f"{namespace}/robot_description", LATCHED)
-            publisher.publish(String(data=robot.to_urdf()))
-            name = f"{robot.name}, namespace {namespace or '/'}, domain {domain}"
-            page = each.page()
-            wait_until(lambda page=page, name=name: page.shows(name), 30, each.output)
-            assert f"<title>{name}</title>" in urlopen(each.url, timeout=20).read().decode()
-            probe.node.destroy_publisher(publisher)
-    finally:
-        left.close()
+    robot = Robot.jethexa()
+    publisher = probe.node.create_publisher(String, "robot_description", LATCHED)
+    publisher.publish(String(data=robot.to_urdf()))
+    name, page = f"{robot.name}, namespace /, domain {os.environ['ROS_DOMAIN_ID']}", view.page()
+    wait_until(lambda: page.shows(name), 30, view.output)
+    answer = urlopen(view.url, timeout=20)
+    assert f"<title>{name}</title>" in answer.read().decode()
+    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"  # not even with the token
+    probe.node.destroy_publisher(publisher)
 
 
 def test_a_message_that_cannot_be_drawn_is_reported_and_the_drawing_goes_on(probe, view):
     page = view.page()
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, view.output)
+    page.wait("show forces")
+    for shown in (True, False, True):  # the forces, which are subscribed to as long as their box is ticked
+        page.set("show forces", shown)
+        wait_until(lambda shown=shown: probe.node.count_subscribers("support") == shown, 20, view.output)
     publisher = probe.node.create_publisher(MarkerArray, "support", 10)
     body = probe.node.create_publisher(Odometry, "predicted_state", 10)
     arrow = Marker(type=Marker.ARROW, ns="foot_forces", points=[Point()])  # an arrow has two
@@ -272,148 +251,28 @@ def test_a_message_that_cannot_be_drawn_is_reported_and_the_drawing_goes_on(prob
     wait_until(lambda: view.status().level == DiagnosticStatus.OK, 20, lambda: str(view.status()))
 
 
-# A real browser -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium(f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1") as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def elsewhere():
-    """A web server of somebody else, on another port of this computer; its page is empty."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<title>elsewhere</title><body></body>")
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
-
-
-def open_view(browser, url):
-    page = open_page(browser, url, viewport={"width": 900, "height": 400})
-    page.get_by_text("this is page").wait_for()
-    return page
-
-
-def attack(page, url, host):
-    """Try all addresses of the view by this host name, with and without the token; return what came of each."""
-    port, path = urlsplit(url).port, urlsplit(url).path
-    paths = ["", "/index.html", path, path.rstrip("/")]
-    return page.evaluate(
-        ATTACK, [[f"ws://{host}:{port}{each}" for each in paths], [f"http://{host}:{port}{each}" for each in paths]]
-    )
-
-
-def test_the_own_page_opens_a_websocket_and_reads_itself(browser, view):
-    page = open_view(browser, view.url)
-    found = attack(page, view.url, "127.0.0.1")
-    own = {address: result for address, result in found.items() if view.address.path[:-1] in address}
-    assert {result.split()[0] for address, result in own.items() if "http" in address} == {"200"}, own
-    assert {result for address, result in own.items() if address.startswith("ws")} == {"opened"}, own
-    wait_until(lambda: page.title().endswith(f"namespace /, domain {os.environ['ROS_DOMAIN_ID']}"), 20, page.title)
-    page.close()
-
-
-@pytest.mark.parametrize("origin", ["127.0.0.1", "localhost"])
-def test_a_page_of_another_port_of_this_computer_gets_nothing(browser, view, elsewhere, origin):
-    page = browser.new_page()
-    page.goto(f"http://{origin}:{elsewhere}/")
-    for host in ("127.0.0.1", "localhost"):
-        found = attack(page, view.url, host)
-        assert set(found.values()) <= {"refused", "nothing"}, found
-    page.evaluate(
-        """(url) => new Promise((done) => {
-             const frame = document.createElement("iframe");
-             frame.onload = done;
-             frame.src = url;
-             document.body.append(frame);
-           })""",
-        view.url,
-    )
-    wait_until(lambda: page.wait_for_timeout(50) or page.frames[1].url, 20, "the frame has an address")
-    assert page.frames[1].url.startswith("chrome-error://")  # not shown in a frame, even to whoever has the token
-    assert page.frames[1].locator("canvas").count() == 0
-    page.close()
-    wait_until(lambda: view.value("pages") == 0, 20, lambda: str(view.status()))
-    assert not view.twists and not view.stops
-
-
-def test_a_name_that_is_rebound_to_this_computer_gets_nothing(browser, view):
-    refused, port, path = view.counter("refused requests"), view.address.port, view.address.path
-    page = browser.new_page()
-    answer = page.goto(f"http://{REBOUND}:{port}{path}")
-    assert answer.status == 403
-    assert page.locator("canvas").count() == 0
-    # The attacker's own server answered under this name and port before the name was rebound.
-    page.route("**/attack", lambda route: route.fulfill(body="<title>attack</title>", content_type="text/html"))
-    page.goto(f"http://{REBOUND}:{port}/attack")
-    assert page.title() == "attack"
-    found = attack(page, view.url, REBOUND)
-    assert {result.split()[0] for result in found.values()} <= {"refused", "nothing", "403"}, found
-    sockets = [result for address, result in found.items() if address.startswith("ws")]
-    assert sockets == ["refused"] * 4, found
-    page.close()
-    wait_until(refused, 20, lambda: str(view.status()))
+@pytest.mark.parametrize(
+    "host, origin",
+    [
+        ("127.0.0.1", "http://127.0.0.1:8"),  # a page of another port of this computer
+        ("localhost", "http://localhost:8"),
+        ("127.0.0.1", "null"),
+        (
+            "rebound.example",
+            "http://rebound.example",
+        ),  # a name that an attacker's name server resolves to this computer
+    ],
+)
+def test_a_page_of_anybody_else_gets_nothing(view, host, origin):
+    """A browser says to which address it connects (Host) and which page asks (Origin); no page can change either."""
+    refused, port = view.counter("refused requests"), view.address.port
+    for path in ("/", "/index.html", view.address.path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", path, headers={"Host": f"{host}:{port}", "Origin": origin})
+        answer = connection.getresponse()
+        assert answer.status == 403 and "Access-Control-Allow-Origin" not in answer.headers
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(f"ws://{host}:{port}{path}", origin=origin, sock=socket.create_connection(("127.0.0.1", port)))
+    wait_until(lambda: refused() == 6, 20, lambda: str(view.status()))
     assert view.value("pages") == 0
     assert not view.twists and not view.stops
-
-
-@contextlib.contextmanager
-def asleep(browser):
-    """Stop the processes that run the browser's pages; its connections stay, as those of a computer that sleeps."""
-    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    pages = [process["id"] for process in processes if process["type"] == "renderer"]
-    assert pages
-    for pid in pages:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in pages:
-            os.kill(pid, signal.SIGCONT)
-
-
-def test_the_robot_is_driven_while_the_page_is_open_and_works(browser, view):
-    dropped, twists, speeds = view.counter("dropped messages"), view.twists, view.speeds
-
-    def drive(page):
-        """Hold the key until the page's reports keep it going; a page that still loads may pause, and it stands."""
-        before = len(twists)
-        wait_until(
-            lambda: page.keyboard.down("w") or (len(twists) - before > 15 and set(speeds()[-15:]) == {0.077}),
-            60,
-            lambda: f"{speeds()[before:]}\n{view.output()}",
-        )
-        assert set(speeds()[before:]) <= {0.0, 0.077}
-        page.get_by_text("drives", exact=False).first.wait_for()
-        return len(twists)
-
-    page = open_view(browser, view.url)
-    driven = drive(page)
-    with asleep(browser):
-        wait_until(lambda: speeds()[-1] == 0.0, 20, view.output)
-        assert view.value("pages") == 1  # its websocket is open
-        time.sleep(1.5)  # the page lets go of its keys when it slept for a second (ASLEEP of page.js)
-    page.get_by_text("keys are let go: this browser did nothing for").wait_for()
-    page.get_by_text("the robot stands").wait_for()
-    assert speeds()[driven:].count(0.0) == 1 and speeds()[-1] == 0.0  # awake again, it drives on request only
-    driven = drive(page)
-    page.close()
-    wait_until(lambda: speeds()[-1] == 0.0, 20, view.output)
-    wait_until(lambda: view.value("pages") == 0, 20, lambda: str(view.status()))
-    assert speeds()[driven:].count(0.0) == 1
-    assert dropped() == 0  # the filter lets through all that the own page sends
-    assert not view.stops
