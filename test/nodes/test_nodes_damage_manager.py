@@ -7,16 +7,17 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.bent_joint import BENT
 from support.ros_session import Process, parameters_of, wait_until
 
-from hexapod_dynamics.damage import list_losses
+from hexapod_dynamics.damage import KINDS, list_losses
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.damage_manager import DamageManager
 from hexapod_dynamics.onboard.declarations import MOST_CHANGES, WINDOW
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.tools import set_morphology
 from hexapod_dynamics.tools.set_morphology import changes, summary
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue, SetParametersResult
@@ -63,18 +64,6 @@ def after(*names, **changed):
     return Morphology.whole(Robot.jethexa()).without(*names).parameters() | changed
 
 
-def test_all_four_kinds_of_damage_at_once(probe, last):
-    values = {
-        "legs.RM": False,
-        "links.LM.femur": False,
-        "locked.RF.tibia": True,
-        "locked_at.RF.tibia": 0.4,
-        "remaining.LF.tibia": 0.5,
-    }
-    assert probe.set("set_morphology", values) == (True, "")
-    agrees(probe, last, after("RM", "LM.femur") | values)
-
-
 def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_angle(probe, last):
     publisher = probe.publisher(JointState, "joint_states", 1)
 
@@ -92,23 +81,6 @@ def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_an
     probe.node.destroy_publisher(publisher)
 
 
-def test_a_late_listener_hears_the_whole_set(probe, last):
-    assert probe.set("set_morphology", {"legs.RM": False})[0]
-    late = Process(
-        sys.executable,
-        "-c",
-        "import rclpy, sys\n"
-        "from rcl_interfaces.msg import ParameterEvent\n"
-        "from hexapod_dynamics.ros.node_functions import LATCHED\n"
-        'rclpy.init(); node = rclpy.create_node("late")\n'
-        "def hear(m): print(len(m.new_parameters), m.node, flush=True); sys.exit()\n"
-        'node.create_subscription(ParameterEvent, "morphology", hear, LATCHED)\n'
-        "rclpy.spin(node)",
-    )
-    wait_until(lambda: f"{len(WHOLE)} /damage_manager" in late.output, 20, lambda: late.output)
-    late.end()
-
-
 def test_a_parameter_set_by_hand_does_the_same_as_the_service(probe, last):
     def by_hand(name, value):
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
@@ -123,25 +95,24 @@ def test_a_parameter_set_by_hand_does_the_same_as_the_service(probe, last):
     agrees(probe, last, after("LM.femur"))
 
 
-@pytest.mark.parametrize(
-    "values, reason",
-    [
-        ({"links.LM.tibia": True}, "restore LM.femur first"),
-        ({"legs.RM": 0.0}, "true or false"),
-        ({"legs.RM": "gone"}, "bool"),
-        ({"legs.RM": False, "remaining.LF.tibia": math.nan}, "remaining.LF.tibia"),
-        ({"legs.LF": True, "links.LF.coxa": False}, "contradicts"),
-        ({}, "legs.RM"),
-    ],
+IMPOSSIBLE = (
+    ({"links.LM.tibia": True}, "restore LM.femur first"),
+    ({"legs.RM": 0.0}, "true or false"),
+    ({"legs.RM": "gone"}, "bool"),
+    ({"legs.RM": False, "remaining.LF.tibia": math.nan}, "remaining.LF.tibia"),
+    ({"legs.LF": True, "links.LF.coxa": False}, "contradicts"),
+    ({}, "legs.RM"),
 )
-def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, last, values, reason):
+
+
+def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, last):
     assert probe.set("set_morphology", {"links.LM.femur": False})[0]
-    before = after("LM.femur")
-    agrees(probe, last, before)
-    accepted, why = probe.set("set_morphology", values)
-    assert not accepted
-    assert reason in why
-    agrees(probe, last, before)
+    agrees(probe, last, after("LM.femur"))
+    assert probe.messages["morphology"][-1][1].node == "/damage_manager"
+    for values, reason in IMPOSSIBLE:
+        accepted, why = probe.set("set_morphology", values)
+        assert not accepted and reason in why
+        agrees(probe, last, after("LM.femur"))
 
 
 def test_an_entry_without_a_value_or_named_twice_or_of_no_type_of_ros_is_refused(probe, manager, last):
@@ -166,13 +137,11 @@ def tool(*words):
 
 
 def test_the_short_form_accepts_restores_and_refuses(probe, last):
-    done = tool("--missing", "RM", "LM.femur", "--locked", "RF.tibia=0.4", "--remaining", "LF.tibia=0.5")
+    words = "--missing RM LM.femur --locked RF.tibia=0.4 --remaining LF.tibia=0.5 --limp LR.femur"
+    done = tool(*words.split())
     assert done.returncode == 0, done.stderr
-    changed = {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
+    changed = {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5, "limp.LR.femur": True}
     agrees(probe, last, after("RM", "LM.femur") | changed)
-    done = tool("--limp", "LR.femur")
-    assert done.returncode == 0, done.stderr
-    agrees(probe, last, after("RM", "LM.femur") | changed | {"limp.LR.femur": True})
     done = tool("--restore", "RM", "LF", "LM", "RF", "LR")
     assert done.returncode == 0, done.stderr
     agrees(probe, last, WHOLE)
@@ -180,7 +149,8 @@ def test_the_short_form_accepts_restores_and_refuses(probe, last):
     assert done.returncode == 1 and "the legs are" in done.stderr and "Traceback" not in done.stderr
     done = tool("--missing", "RM", "--service", "nobody/there", "--timeout", "1")
     assert done.returncode == 2 and "walk.launch.py" in done.stderr
-    assert tool().returncode == 2
+    with pytest.raises(SystemExit, match="2"):
+        set_morphology.main(["set_morphology"])
     agrees(probe, last, WHOLE)
 
 
@@ -226,20 +196,6 @@ def test_a_crash_forgets_nothing_that_was_answered_and_a_clean_end_forgets(probe
             assert process.interrupt()[1] == 0
         probe.messages["/other/morphology"].clear()
     assert last() == WHOLE  # the namespace kept them apart
-
-
-def test_a_call_right_after_a_crash_is_not_lost(probe):
-    process = Process.node("damage_manager", "-r", "__ns:=/crashed")
-    try:
-        assert probe.set("/crashed/set_morphology", {"legs.RM": False}, timeout=30) == (True, "")
-        process.kill()
-        with ThreadPoolExecutor() as pool:
-            told = pool.submit(probe.set, "/crashed/set_morphology", {"legs.LF": False}, timeout=30)
-            time.sleep(0.5)  # ROS takes the killed one for alive: the request has been sent
-            process = Process.node("damage_manager", "-r", "__ns:=/crashed")
-            assert told.result() == (True, "")
-    finally:
-        process.end()
 
 
 def test_each_of_a_hundred_calls_a_second_of_three_clients_is_answered_or_refused(probe, last):
@@ -294,6 +250,20 @@ def test_a_change_that_the_parameters_do_not_follow_is_refused_and_the_next_one_
         node.destroy_node()
 
 
+def test_a_new_kind_of_damage_is_a_parameter_of_the_node_and_an_option_of_the_command(probe):
+    """What refuses and names it: test/damage/test_new_kind.py."""
+    with KINDS.including(BENT):
+        assert changes(bent=["RF.tibia=0.35"]) == {"bent.RF.tibia": 0.35}
+        node = DamageManager()
+        try:
+            assert node.set_parameters_atomically([Parameter("bent.RF.tibia", value=0.35)]).successful
+            assert node.get_parameter("bent.RF.tibia").value == 0.35
+            refused = node.set_parameters_atomically([Parameter("limp.RF.tibia", value=True)])
+            assert not refused.successful and "the joint is bent, so it does not move" in refused.reason
+        finally:
+            node.destroy_node()
+
+
 @pytest.mark.parametrize(
     "words, values",
     [
@@ -332,9 +302,3 @@ def test_words_that_contradict_each_other_are_refused():
         changes(remaining=["LF.tibia"])
     with pytest.raises(MorphologyError, match="RF.tibia=0.4"):
         changes(locked=["RF.tibia=bent"])
-
-
-def test_losses_are_named_without_what_hangs_on_them():
-    values = after("RM", "LM.femur") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
-    assert list_losses(values) == ["RM", "LM.femur", "RF.tibia locked at 0.40", "LF.tibia 50% left"]
-    assert list_losses(WHOLE) == []

@@ -1,12 +1,6 @@
-"""A kind of damage that only tests have: a joint that is bent and stands at this angle.
+"""A kind of damage that only tests have: a joint that is bent and stands at this angle."""
 
-python -m support.bent_joint MODULE [ARGUMENT...]: runs main() of a module while this kind is registered.
-"""
-
-import importlib
-import sys
-
-from hexapod_dynamics.damage import KINDS, CommandOption, JointKind, NamedValue
+from hexapod_dynamics.damage import CommandOption, JointKind, NamedValue
 from hexapod_dynamics.damage.kind import FARTHEST_LOCK
 
 BENT = JointKind(
@@ -28,10 +22,3 @@ BENT = JointKind(
     preposition="by",
     menu_value=0.3,
 )
-
-
-if __name__ == "__main__":
-    main = getattr(importlib.import_module(sys.argv.pop(1)), sys.argv.pop(1))
-    # This file is imported by its name, too: the instance that a pickle finds is the one that is registered.
-    with KINDS.including(importlib.import_module("support.bent_joint").BENT):
-        main()
