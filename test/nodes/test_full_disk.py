@@ -1,5 +1,6 @@
 """Whole nodes whose temporary directory is full: what cannot be kept is said, and the nodes go on."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -55,31 +56,29 @@ def start(name, place, inodes, *arguments):
     )
 
 
-def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, tmp_path):
-    with start("damage_manager", tmp_path, SMALL) as process:
+def test_nodes_go_on_and_the_damage_manager_says_that_it_cannot_keep_damage(probe, tmp_path):
+    (tmp_path / "manager").mkdir()
+    (tmp_path / "others").mkdir()
+    port = device_directory() / f"nothing-{uuid.uuid4().hex}"
+    arguments = {"gait": (), "dynamics": (), "servos": ("-p", f"port:={port}")}
+    with contextlib.ExitStack() as started:
+        manager = started.enter_context(start("damage_manager", tmp_path / "manager", SMALL))
+        nodes = {
+            name: started.enter_context(start(name, tmp_path / "others", "1000", *given))
+            for name, given in arguments.items()
+        }
         morphology = probe.morphology()
-        wait_until(morphology, 60, lambda: process.output)
+        wait_until(morphology, 60, lambda: manager.output)
         for there in (False, True):
             accepted, reason = probe.set("set_morphology", {"legs.RM": there})
             assert accepted and "would lose the declared damage" in reason
-            wait_until(lambda there=there: morphology()["legs.RM"] is there, 10, lambda: process.output)
-        wait_until(lambda: "no state can be stored" in process.output, 10, lambda: process.output)
-        assert process.running() and process.output.count("no state can be stored") == 1, process.output
-        assert "Traceback" not in process.output
-
-
-def test_gait_servos_and_dynamics_go_on(probe, tmp_path):
-    port = device_directory() / f"nothing-{uuid.uuid4().hex}"
-    arguments = {"gait": (), "dynamics": (), "servos": ("-p", f"port:={port}")}
-    nodes = {name: start(name, tmp_path, "1000", *given) for name, given in arguments.items()}
-    try:
+            wait_until(lambda there=there: morphology()["legs.RM"] is there, 10, lambda: manager.output)
+        wait_until(lambda: "no state can be stored" in manager.output, 10, lambda: manager.output)
+        assert manager.output.count("no state can be stored") == 1, manager.output
         for name, process in nodes.items():
             reports = lambda name=name: probe.statuses(name).level != DiagnosticStatus.STALE  # noqa: E731
             wait_until(reports, 120, lambda process=process: process.output)
         time.sleep(3.0)  # dynamics and gait keep their state once a second
-        for name, process in nodes.items():
+        for name, process in {**nodes, "damage_manager": manager}.items():
             assert process.running() and "Traceback" not in process.output, f"{name}: {process.output}"
         assert "no state can be stored" in nodes["servos"].output
-    finally:
-        for process in nodes.values():
-            process.end()

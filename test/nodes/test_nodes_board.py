@@ -13,53 +13,52 @@ from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 
-@pytest.fixture
-def board(tmp_path):
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
     servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
-    device = BoardDevice(servos, VirtualMpu6050(), tmp_path / "board")
+    device = BoardDevice(servos, VirtualMpu6050(), tmp_path_factory.mktemp("devices") / "board")
     device.start()
     yield device
     device.stop()
 
 
-def test_the_buzzer_sounds_when_the_gait_announces_a_motion_and_only_then(probe, board):
-    with Process.node(
-        "servos", "-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}"
-    ) as servos:
-        publisher = probe.node.create_publisher(Bool, "buzzer", 1)
-        wait_until(publisher.get_subscription_count, 30, "servos listens")
-        wait_until(lambda: board.counters.frames > 50, 30, "it talks to the board")
-        publisher.publish(Bool(data=False))
-        publisher.publish(Bool(data=True))
-        wait_until(lambda: board.beeps, 10, "the buzzer sounds")
-        assert len(board.beeps) == 1
-    assert "Traceback" not in servos.output, servos.output
-
-
-def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(probe, board):
+@pytest.fixture(scope="module")
+def servos(board):
     arguments = ("-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}")
-    with Process.node("servos", *arguments) as servos:
-        heard, middle = probe.hear(Joy, "joy", keep=500), [992] * 10
-        drive, stop = [992, 1792, 992, 992, 1792, 192, *middle], [992, 992, 992, 992, 192, 1792, *middle]
+    with Process.node("servos", *arguments) as process:
+        wait_until(lambda: board.counters.frames > 50, 60, "it talks to the board")
+        yield process
+    assert "Traceback" not in process.output, process.output
 
-        def resume():
-            answer = probe.call(SetBool, "emergency_stop", SetBool.Request(data=False))
-            return answer.success, answer.message
 
-        def last():
-            message = heard[-1][1] if heard else Joy(axes=[0.0] * 8, buttons=[0] * 11)
-            return message.axes[1], message.buttons[4], message.buttons[1]
+def test_the_buzzer_sounds_when_the_gait_announces_a_motion_and_only_then(probe, board, servos):
+    publisher = probe.publisher(Bool, "buzzer", 1)
+    publisher.publish(Bool(data=False))
+    publisher.publish(Bool(data=True))
+    wait_until(lambda: board.beeps, 10, "the buzzer sounds")
+    assert len(board.beeps) == 1
 
-        wait_until(lambda: board.counters.frames > 50, 30, "it talks to the board")
-        wait_until(lambda: board.move_remote(drive) or last() == (1.0, 1, 0), 30, "its stick forward, its switch on")
-        heard.clear()
-        board.move_pad(0x0100)
-        wait_until(lambda: board.move_remote(drive) or heard, 10, "the remote control again")
-        assert not any(message.buttons[0] for _, message in heard), "the gamepad is not heard beside it"
-        board.move_remote(drive, lost=True)
-        wait_until(lambda: last() == (0.0, 0, 0), 10, "everything is released when the signal is lost")
-        wait_until(lambda: board.move_remote(stop) or last() == (0.0, 0, 1), 10, "its stop switch")
-        wait_until(lambda: "the pose is frozen" in servos.output, 10, lambda: servos.output)
-        wait_until(lambda: board.move_remote(stop) or "remote control, is on" in resume()[1], 10, "no end of the stop")
-        wait_until(lambda: board.move_remote(drive) or resume()[0], 10, "the stop ends once the switch is off")
-    assert "Traceback" not in servos.output, servos.output
+
+def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(probe, board, servos):
+    heard, middle = probe.hear(Joy, "joy", keep=500), [992] * 10
+    drive, stop = [992, 1792, 992, 992, 1792, 192, *middle], [992, 992, 992, 992, 192, 1792, *middle]
+
+    def resume():
+        answer = probe.call(SetBool, "emergency_stop", SetBool.Request(data=False))
+        return answer.success, answer.message
+
+    def last():
+        message = heard[-1][1] if heard else Joy(axes=[0.0] * 8, buttons=[0] * 11)
+        return message.axes[1], message.buttons[4], message.buttons[1]
+
+    wait_until(lambda: board.move_remote(drive) or last() == (1.0, 1, 0), 30, "its stick forward, its switch on")
+    heard.clear()
+    board.move_pad(0x0100)
+    wait_until(lambda: board.move_remote(drive) or heard, 10, "the remote control again")
+    assert not any(message.buttons[0] for _, message in heard), "the gamepad is not heard beside it"
+    board.move_remote(drive, lost=True)
+    wait_until(lambda: last() == (0.0, 0, 0), 10, "everything is released when the signal is lost")
+    wait_until(lambda: board.move_remote(stop) or last() == (0.0, 0, 1), 10, "its stop switch")
+    wait_until(lambda: "the pose is frozen" in servos.output, 10, lambda: servos.output)
+    wait_until(lambda: board.move_remote(stop) or "remote control, is on" in resume()[1], 10, "no end of the stop")
+    wait_until(lambda: board.move_remote(drive) or resume()[0], 10, "the stop ends once the switch is off")

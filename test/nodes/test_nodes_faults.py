@@ -1,4 +1,6 @@
-"""Faults of the launched devices by the simulator's parameters, seen by the driver nodes: the way a user makes them."""
+"""Parameters of nodes: faults of the simulated devices, the way a user makes them, and values that nobody means, which
+are refused with a reason, or taken, and the node goes on.
+"""
 
 import os
 import subprocess
@@ -9,18 +11,39 @@ from support.ros_session import NEWEST, Process, wait_until
 
 from hexapod_dynamics.devices.faults import FAULTS
 from nav_msgs.msg import Odometry
-from rcl_interfaces.srv import DescribeParameters, GetParameters
-from rclpy.parameter import parameter_value_to_python
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import Imu, JointState
 
+NODES = ("simulator", "servos", "imu", "gait", "damage_manager")
 PATIENCE = 120.0  # the simulator may compile its model first
+ODD = [
+    True,
+    -(2**63),
+    2**63 - 1,
+    float("nan"),
+    float("inf"),
+    -1e308,
+    "",
+    "x" * 100_000,
+    "../../../etc/passwd",
+    "\ufffd\n\t",
+    [1.0] * 10_000,
+    ["y" * 100] * 100,
+    [2**62],
+    [False],
+]
 
 
 @pytest.fixture(scope="module")
 def robot(probe):
-    nodes = [Process.node("simulator", "-p", "faults.bus.echo:=true"), Process.node("servos"), Process.node("imu")]
+    """The nodes, {name: process}."""
+    echo = {"simulator": ("-p", "faults.bus.echo:=true")}
+    nodes = {name: Process.node(name, *echo.get(name, ())) for name in NODES}
     yield nodes
-    for node in nodes:
+    for node in nodes.values():
         took, code = node.interrupt()
         assert code == 0 and "Traceback" not in node.output, node.output
         node.end()
@@ -38,7 +61,7 @@ def heard(probe, robot):
     wait_until(
         lambda: heard["joints"] and len(heard["joints"][-1][1].name) == 18 and heard["imu"] and heard["odom"],
         PATIENCE,
-        lambda: "\n".join(node.output for node in robot),
+        lambda: "\n".join(node.output for node in robot.values()),
     )
     return heard
 
@@ -94,3 +117,43 @@ def test_a_fault_that_cannot_be_is_refused_and_nothing_changes(probe, heard, val
     accepted, reason = set_faults(probe, bus__flip_rate=0.001, **values)
     assert not accepted and reason
     assert get_fault(probe, "bus.flip_rate") == 0.0 and get_fault(probe, "bus.drop_rate") == 0.0
+
+
+@pytest.mark.parametrize("name", [name for name in NODES if name != "imu"])
+def test_no_parameter_and_no_request_ends_a_node(probe, robot, name):
+    process = robot[name]
+
+    def call(kind, service, request):
+        response = probe.call(kind, f"{name}/{service}", request, timeout=60)
+        assert process.running(), process.output
+        return response
+
+    names = list(call(ListParameters, "list_parameters", ListParameters.Request()).result.names)
+    assert "robot" in names
+    # Whether a node may follow a simulated clock is another question.
+    names = [each for each in names if each != "use_sim_time" and not each.startswith("qos_overrides")]
+    chosen = names if len(names) < 40 else names[:: len(names) // 40 + 1]
+    for odd in ODD:
+        values = [Parameter(each, value=odd).to_parameter_msg() for each in chosen]
+        results = call(SetParameters, "set_parameters", SetParameters.Request(parameters=values)).results
+        assert len(results) == len(chosen)
+        assert all(result.successful or result.reason for result in results)
+    unset = [ParameterMessage(name=n) for n in chosen]
+    call(SetParameters, "set_parameters", SetParameters.Request(parameters=unset))
+    strange = [ParameterMessage(name="\0x" * 1000, value=ParameterValue(type=kind)) for kind in (1, 4, 9, 77, 255)]
+    results = call(SetParameters, "set_parameters", SetParameters.Request(parameters=strange)).results
+    assert len(results) == len(strange) and not any(result.successful for result in results[-2:])
+    assert all("allowed are 0 to 9" in result.reason for result in results[-2:])
+    whole = SetParametersAtomically.Request(parameters=strange)
+    assert not call(SetParametersAtomically, "set_parameters_atomically", whole).result.successful
+
+    def counted():
+        return any(pair.key.startswith("malformed requests to") for pair in probe.statuses(name).values)
+
+    wait_until(counted, 20, lambda: process.output)
+    unknown = ["nobody", "", "x" * 100_000, *chosen]
+    call(GetParameters, "get_parameters", GetParameters.Request(names=unknown))
+    call(DescribeParameters, "describe_parameters", DescribeParameters.Request(names=unknown))
+    call(ListParameters, "list_parameters", ListParameters.Request(prefixes=["", "x" * 1000], depth=2**64 - 1))
+    assert len(call(GetParameters, "get_parameters", GetParameters.Request(names=["robot"])).values) == 1
+    assert "Traceback" not in process.output, process.output

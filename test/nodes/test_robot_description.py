@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from support.ros_session import LATCHED, Process, parameters_of, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from rcl_interfaces.msg import ParameterEvent
@@ -17,12 +16,6 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 ROBOT = Robot.jethexa()
-
-
-@pytest.fixture
-def node(probe):
-    with Process.node("robot_description") as process:
-        yield process
 
 
 def tree(message):
@@ -36,7 +29,13 @@ def opacities(urdf):
     return {float(color.get("rgba").split()[3]) for color in ET.fromstring(urdf).iter("color")}
 
 
-def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(probe, node):
+@pytest.fixture
+def node(probe):
+    with Process.node("robot_description") as process:
+        yield process
+
+
+def test_tf_is_one_tree_that_follows_measured_joints_and_the_morphology(probe, node):
     urdf = probe.hear(String, "robot_description", LATCHED)
     ghost = probe.hear(String, "predicted/robot_description", LATCHED)
     tf = probe.hear(TFMessage, "/tf", keep=50)
@@ -58,6 +57,8 @@ def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(probe, node):
         return tf and {"base_footprint", "predicted/foot_RF"} <= set(tree(tf[-1][1]))
 
     wait_until(lambda: urdf and ghost, 30, lambda: node.output)
+    probe.statuses.says("robot_description", "no joint_states", 30)
+    assert not tf
     assert "foot_RM" in urdf[-1][1].data
     assert opacities(ghost[-1][1].data) == {0.3}
     assert 1.0 in opacities(urdf[-1][1].data)
@@ -86,19 +87,6 @@ def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(probe, node):
     assert not [child for child in tree(tf[-1][1]) if child.endswith("RM")]
 
 
-def test_it_publishes_no_tf_before_it_has_measured_joints_and_says_so(probe, node):
-    tf = probe.hear(TFMessage, "/tf")
-    statuses = probe.hear(DiagnosticArray, "/diagnostics")
-    tf.clear()
-    statuses.clear()
-
-    def said():
-        return any("no joint_states" in s.message for _, m in statuses for s in m.status)
-
-    wait_until(said, 30, lambda: node.output)
-    assert not tf
-
-
 @pytest.mark.parametrize(("name", "legs"), [("quadruped_with_sliders", 4), ("octopod", 8)])
 def test_robots_with_other_legs_have_a_tf_of_every_link(probe, name, legs):
     file = str(Path(__file__).resolve().parents[1] / "robots" / f"{name}.yaml")
@@ -106,7 +94,6 @@ def test_robots_with_other_legs_have_a_tf_of_every_link(probe, name, legs):
     namespace = f"/{name}"
     with Process.node("robot_description", "-p", f"robot:={file}", "-r", f"__ns:={namespace}") as process:
         urdf = probe.hear(String, f"{namespace}/robot_description", LATCHED)
-        statuses = probe.hear(DiagnosticArray, "/diagnostics")
         tf = probe.hear(TFMessage, "/tf", keep=50)
         joints = probe.node.create_publisher(JointState, f"{namespace}/joint_states", 10)
         state = JointState(name=list(robot.joint_names), position=[0.0] * robot.joint_count)
@@ -119,13 +106,8 @@ def test_robots_with_other_legs_have_a_tf_of_every_link(probe, name, legs):
 
         wait_until(complete, 30, lambda: process.output)
 
-        def said():
-            return any(
-                "no helical joint" in s.message for _, m in statuses for s in m.status if s.name.startswith(name)
-            )
-
         if name == "octopod":  # its screws: said, while tf shows it nevertheless
-            wait_until(said, 10, lambda: process.output)
+            probe.statuses.says(f"{name}/robot_description", "no helical joint")
             assert not urdf
         else:
             wait_until(lambda: urdf, 10, lambda: process.output)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     or "fastrtps" not in os.environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp"),
     reason="not the wheels of with_ros2 with Fast DDS, whose profile this is",
 )
-SEVERAL = 8  # more than the four peers that Fast DDS asks by default
+SEVERAL = 6  # more than the four peers that Fast DDS asks by default
 NODE = """
 import os, sys, time
 import rclpy

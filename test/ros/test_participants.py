@@ -10,6 +10,7 @@ import pytest
 from support.driver_session import Robots
 from support.ros_session import Probe, Process, separate, wait_until
 
+from hexapod_dynamics.process_environment import allow_participants
 from sensor_msgs.msg import JointState
 
 STOP = (sys.executable, "-m", "hexapod_dynamics.tools.stop", "--timeout", "10")
@@ -63,16 +64,11 @@ def test_the_emergency_stop_reaches_the_servos_with_ten_other_programs_running_a
         probe.close()
 
 
-def test_the_users_own_setting_and_an_open_network_stay_as_they_are(plain):
-    code = (
-        "import os; from hexapod_dynamics.process_environment import allow_participants; allow_participants();"
-        "print(os.environ.get('CYCLONEDDS_URI'))"
-    )
-    for setting, kept in (
-        ({"CYCLONEDDS_URI": "<CycloneDDS/>"}, "<CycloneDDS/>"),
-        ({"ROS_LOCALHOST_ONLY": "0"}, "None"),
-    ):
-        done = subprocess.run(
-            (sys.executable, "-c", code), env=os.environ | setting, capture_output=True, text=True, timeout=30
-        )
-        assert done.stdout.strip() == kept, done.stderr
+def test_the_users_own_setting_and_an_open_network_stay_as_they_are(plain, monkeypatch):
+    monkeypatch.setenv("ROS_LOCALHOST_ONLY", "0")
+    allow_participants()
+    assert "CYCLONEDDS_URI" not in os.environ
+    monkeypatch.setenv("ROS_LOCALHOST_ONLY", "1")
+    monkeypatch.setenv("CYCLONEDDS_URI", "<CycloneDDS/>")
+    allow_participants()
+    assert os.environ["CYCLONEDDS_URI"] == "<CycloneDDS/>"

@@ -1,13 +1,9 @@
-"""What may take long is not done in a thread that ticks: files, and a calibration that waits for samples."""
+"""What may take long is not done in a thread that ticks: files; a calibration: test_nodes_drivers.py."""
 
 import sys
-import time
 
 from support.driver_session import Robots
 from support.ros_session import Process, wait_until
-
-from diagnostic_msgs.msg import DiagnosticArray
-from std_srvs.srv import Trigger
 
 # The node in a process that writes down which thread renames a file (as every write of a state does).
 AUDITED = """
@@ -37,25 +33,3 @@ def test_the_position_is_not_stored_in_the_thread_that_predicts(probe, tmp_path)
         for process in (servos, imu, dynamics):
             process.end()
         robot.close()
-
-
-def test_a_calibration_that_gets_no_samples_keeps_no_tick_waiting(probe):
-    with Robots() as robot, Process.node("imu") as imu:
-        said = probe.hear(DiagnosticArray, "/diagnostics", keep=500)
-
-        def own():
-            return [at for at, array in list(said) for status in array.status if status.name == "imu"]
-
-        wait_until(lambda: any(s.message == "measuring" for _, a in list(said) for s in a.status), 60, imu.output)
-        client = probe.node.create_client(Trigger, "imu/calibrate")
-        assert client.wait_for_service(10)
-        said.clear()
-        asked = time.monotonic()
-        answer = client.call_async(Trigger.Request())
-        wait_until(lambda: time.monotonic() - asked > 0.3, 5, "the calibration has begun; it needs a second of samples")
-        robot.i2c.faults.error_rate = 1.0
-        wait_until(answer.done, 20, "it is answered")
-        answered = time.monotonic()
-        assert not answer.result().success and "too few samples" in answer.result().message
-        during = [at for at in own() if at < answered - 0.1]
-        assert len(during) >= 2, "the diagnostics come once a second, and at each change"

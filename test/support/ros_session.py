@@ -17,6 +17,7 @@ from support.waiting import wait_until as wait_until  # for the tests of nodes
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.process_environment import URI
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.exceptions import InvalidHandle
@@ -74,10 +75,7 @@ def separate():
         os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     # Without multicast on the loopback interface a real ROS 2 sees ten processes only, unless it is told otherwise.
     # The user's own setting is not added to: with another interface in it no participant may come about at all.
-    os.environ["CYCLONEDDS_URI"] = (
-        "<CycloneDDS><Domain><Discovery><ParticipantIndex>auto</ParticipantIndex>"
-        "<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex></Discovery></Domain></CycloneDDS>"
-    )
+    os.environ["CYCLONEDDS_URI"] = URI
 
 
 def ask(client, request, timeout=10.0, pause=0.02):
