@@ -4,6 +4,7 @@ import json
 import math
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.sensed_imu import DirectI2cBus
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
@@ -24,6 +24,36 @@ from hexapod_dynamics.runtime_directory import calibration_file
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_rpy
 
 G = chip.STANDARD_GRAVITY
+
+
+class DirectI2cBus(SocketSMBus):
+    """The calls of smbus2 straight into the simulated chip; `now` [s] is its clock, `log` its last exchanges."""
+
+    def __init__(self, sensor: VirtualMpu6050) -> None:
+        self.sensor, self.now = sensor, 0.0
+        self.log: deque[tuple] = deque(maxlen=100)
+
+    def sleep(self, seconds: float) -> None:
+        """Let the clock go on."""
+        self.now += seconds
+
+    def read_byte_data(self, i2c_addr: int, register: int) -> int:
+        """Read one register."""
+        self.log.append(("read", register))
+        return self.sensor.read(register, 1, self.now)[0]
+
+    def write_byte_data(self, i2c_addr: int, register: int, value: int) -> None:
+        """Write one register."""
+        self.log.append(("write", register, value))
+        self.sensor.write(register, value)
+
+    def read_i2c_block_data(self, i2c_addr: int, register: int, length: int) -> list[int]:
+        """Read bytes, starting at a register."""
+        self.log.append(("block", register, length))
+        return list(self.sensor.read(register, length, self.now))
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 def quiet(**options):
@@ -365,6 +395,29 @@ def test_attitude_of_a_rocking_body_within_a_degree(rate):
     rms = np.degrees(np.sqrt(np.mean(np.square(errors), axis=0)))
     assert rms[1] < 1.0 and rms[2] < 1.0, f"yaw, pitch, roll {rms} deg"
     assert rms[0] < 1.0
+
+
+def test_the_attitude_is_half_a_period_newer_than_its_sample():
+    """Of a level body that turns to and fro by 0.3 rad about its z axis, once a second."""
+
+    def yaw(t):
+        return 0.3 * np.sin(2.0 * np.pi * t)
+
+    sensor = quiet()
+    driver, bus = started(sensor)
+    estimate, found, begin = OrientationFilter(Mpu6050Settings().rate), [], bus.now
+    for k in range(1, 1001):
+        t = 5e-3 * k
+        bus.now = begin + t
+        sensor.set_motion((0, 0, G), (0, 0, (yaw(t) - yaw(t - 5e-3)) / 5e-3), bus.now)
+        if k % 2 == 0:
+            sample = driver.read()
+            turn = estimate.update(sample.acceleration, sample.angular_velocity, t)
+            found.append((t, euler_zyx(rotation_from_quaternion(turn))[0]))
+    at, seen = np.array(found)[200:].T
+    age = min(np.arange(-5e-3, 20e-3, 1e-4), key=lambda age: (seen - yaw(at - age)).std())
+    # The filter turns on by the newest rate for a whole period, half of which lies after the rate's own time.
+    assert age == pytest.approx(chip.MPU6050.delay(Mpu6050Settings().dlpf) - 5e-3, abs=1e-3)
 
 
 def test_a_bias_that_drifts_is_found_at_standstill():
