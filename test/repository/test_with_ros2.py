@@ -146,24 +146,23 @@ def test_first_run_makes_all_and_tells_how_far_it_is(checkout):
         assert f"with_ros2: [{step}/3] " in err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("colcon", "test", "--return-code-on-test-failure"),
-        ("python", "-m", "pytest", "-m", "pure"),
-        ("pytest",),
-        ("python", "benchmark/api.py"),
-        ("mypy",),
-    ],
-)
-def test_what_tests_need_is_installed_by_the_first_command_that_runs_them(checkout, command):
+def test_what_tests_need_is_installed_by_the_first_command_that_runs_them(checkout):
     checkout.run("true")
-    code, _, err = checkout.run("sh", "-c", "true", *command)
-    assert code == 0
-    assert checkout.calls() == ["pip pytest"]
-    assert "with_ros2: [1/1] what tests and benchmarks need" in err
-    checkout.run("sh", "-c", "true", *command)
-    assert checkout.calls_path.read_text() == ""
+    for command in (
+        "colcon test --return-code-on-test-failure",
+        "python -m pytest -m pure",
+        "pytest",
+        "python benchmark/api.py",
+        "mypy",
+    ):
+        code, _, err = checkout.run("sh", "-c", "true", *command.split())
+        assert code == 0
+        assert checkout.calls() == ["pip pytest"]
+        assert "with_ros2: [1/1] what tests and benchmarks need" in err
+        checkout.run("sh", "-c", "true", *command.split())
+        assert checkout.calls_path.read_text() == ""
+        for name in ("complete_tests", "test_requirements"):
+            (checkout.root / ".ros2_env" / name).unlink()
 
 
 def test_what_tests_need_is_installed_while_the_package_is_built(checkout):
@@ -171,19 +170,6 @@ def test_what_tests_need_is_installed_while_the_package_is_built(checkout):
     assert checkout.calls() == [*ALL, "pip pytest"]
     checkout.run("pytest")
     assert checkout.calls_path.read_text() == ""
-
-
-def test_without_a_compiler_or_its_headers_nothing_begins(checkout):
-    (checkout.bin / "gcc").rename(checkout.bin / "not_gcc")
-    code, _, err = checkout.run("true")
-    assert code == 1 and checkout.calls() == []
-    assert "there is no C compiler (gcc)" in err and "sudo apt install build-essential" in err
-    (checkout.bin / "not_gcc").rename(checkout.bin / "gcc")
-    code, _, err = checkout.run("true", HEADER="/usr/include/python3.11/absent/Python.h")
-    assert code == 1 and checkout.calls() == []
-    assert "Python.h is missing" in err and "-dev" in err
-    assert not (checkout.root / ".ros2_env/venv").exists()
-    assert checkout.run("true")[0] == 0
 
 
 def test_what_is_compiled_lies_beside_its_source_and_nothing_older(checkout):
@@ -197,21 +183,18 @@ def test_what_is_compiled_lies_beside_its_source_and_nothing_older(checkout):
     assert checkout.calls() == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_changed_source_is_built(checkout):
+    checkout.run("true")
+    for name in (
         "hexapod_dynamics/node.py",
         "hexapod_dynamics/new.py",
         "launch/walk.launch.py",
         "config/robot.yaml",
         "package.xml",
-    ],
-)
-def test_changed_source_is_built(checkout, name):
-    checkout.run("true")
-    checkout.write(name, "# changed\n")
-    assert checkout.run("true")[0] == 0
-    assert checkout.calls() == ["colcon build"]
+    ):
+        checkout.write(name, "# changed\n")
+        assert checkout.run("true")[0] == 0
+        assert checkout.calls() == ["colcon build"], name
     checkout.run("true")
     assert checkout.calls() == []
 
@@ -227,17 +210,18 @@ def test_what_was_deleted_does_not_stay_installed(checkout):
     assert not installed.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "requirement"),
-    [("setup.py", "scipy"), ("ros2_tools/pyproject.toml", "numpy"), ("ros2_tools/jazzy.txt", "numpy")],
-)
-def test_changed_requirements_are_installed_into_what_is_there(checkout, name, requirement):
+def test_changed_requirements_are_installed_into_what_is_there(checkout):
     checkout.run("true")
-    checkout.write(name, "# changed\n")
-    code, _, err = checkout.run("true", REQUIREMENT=requirement)
-    assert code == 0
-    assert "requirements have changed" in err
-    assert checkout.calls() == INSTALLED and checkout.required == requirement
+    for name, requirement in (
+        ("setup.py", "scipy"),
+        ("ros2_tools/pyproject.toml", "scipy"),
+        ("ros2_tools/jazzy.txt", "scipy"),
+    ):
+        checkout.write(name, "# changed\n")
+        code, _, err = checkout.run("true", REQUIREMENT=requirement)
+        assert code == 0
+        assert "requirements have changed" in err
+        assert checkout.calls() == INSTALLED and checkout.required == requirement, name
 
 
 def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):
@@ -318,43 +302,67 @@ def test_moved_checkout_is_made_anew(checkout):
     assert "making it anew" in err
 
 
-def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
-    code, _, err = checkout.run("true", VERSION="3.8")
-    assert code == 1
-    assert "python3 is 3.8" in err
-    assert "docs/start.md" in err
-    code, _, err = checkout.run("true", NO_VENV="1")
-    assert code == 1
-    assert "remedy: sudo apt install python3.11-venv" in err
-    (checkout.bin / "python3").unlink()
-    code, _, err = checkout.run("true")
-    assert code == 1
-    assert "no Python from 3.10 to 3.13 found" in err
+def uname(machine, system):
+    """Return a function that makes a checkout's computer one of this kind."""
+
+    def prepare(checkout):
+        (checkout.bin / "uname").unlink()
+        (checkout.bin / "uname").write_text(f'#!/bin/sh\n[ "$1" = -m ] && echo {machine} || echo {system}\n')
+        (checkout.bin / "uname").chmod(0o755)
+
+    return prepare
+
+
+def move_to_blanks(checkout):
+    checkout.root = checkout.root.rename(checkout.root.with_name("a checkout"))
+
+
+# What is done to the checkout, variables, and words of the refusal with its remedy.
+REFUSED = {
+    "no compiler": (
+        lambda checkout: (checkout.bin / "gcc").unlink(),
+        {},
+        ("there is no C compiler (gcc)", "sudo apt install build-essential"),
+    ),
+    "no headers": (None, {"HEADER": "/usr/include/python3.11/absent/Python.h"}, ("Python.h is missing", "-dev")),
+    "an old Python": (None, {"VERSION": "3.8"}, ("python3 is 3.8", "docs/start.md")),
+    "no venv": (None, {"NO_VENV": "1"}, ("remedy: sudo apt install python3.11-venv",)),
+    "no Python": (
+        lambda checkout: (checkout.bin / "python3").unlink(),
+        {},
+        ("no Python from 3.10 to 3.13 found",),
+    ),
+    "aarch64": (uname("aarch64", "Linux"), {}, ("no ROS 2 for Linux on aarch64", "docs/start.md")),
+    "a Mac": (uname("arm64", "Darwin"), {}, ("no ROS 2 for Darwin on arm64", "docs/start.md")),
+    "FreeBSD": (uname("x86_64", "FreeBSD"), {}, ("no ROS 2 for FreeBSD on x86_64", "docs/start.md")),
+    "blanks in the path, which colcon cannot stand": (move_to_blanks, {}, ("blanks",)),
+    "half sourced": (
+        None,
+        {"ROS_DISTRO": "humble"},
+        ("ROS_DISTRO is 'humble', but no rclpy is in AMENT_PREFIX_PATH", "unset ROS_DISTRO"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("prepare", "variables", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_will_not_do_is_refused_with_the_remedy_before_anything_begins(checkout, prepare, variables, words):
+    if prepare is not None:
+        prepare(checkout)
+    code, _, err = checkout.run("true", **variables)
+    assert code == 1 and checkout.calls() == []
+    assert all(each in err for each in words), err
     assert not (checkout.root / ".ros2_env/venv").exists()
 
 
-@pytest.mark.parametrize(("machine", "system"), [("aarch64", "Linux"), ("arm64", "Darwin"), ("x86_64", "FreeBSD")])
-def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout, machine, system):
-    (checkout.bin / "uname").unlink()
-    (checkout.bin / "uname").write_text(f'#!/bin/sh\n[ "$1" = -m ] && echo {machine} || echo {system}\n')
-    (checkout.bin / "uname").chmod(0o755)
-    code, _, err = checkout.run("true")
-    assert code == 1 and checkout.calls() == []
-    assert f"no ROS 2 for {system} on {machine}" in err and "docs/start.md" in err
-
-
-@pytest.mark.parametrize(
-    ("variables", "scope"),
-    [
-        ({}, "SYSTEM_DEFAULT"),
-        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, "SYSTEM_DEFAULT"),
-        ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET"),
-    ],
-)
-def test_nodes_stay_on_this_computer_unless_told_otherwise(checkout, variables, scope):
+def test_nodes_stay_on_this_computer_unless_told_otherwise(checkout):
     words = 'echo "$ROS_AUTOMATIC_DISCOVERY_RANGE ${FASTRTPS_DEFAULT_PROFILES_FILE-none}"'
-    profile = checkout.root / "ros2_tools/fastdds.xml" if scope == "SYSTEM_DEFAULT" else "none"
-    assert checkout.run("sh", "-c", words, **variables)[1] == f"{scope} {profile}\n"
+    profile = checkout.root / "ros2_tools/fastdds.xml"
+    for variables, said in (
+        ({}, f"SYSTEM_DEFAULT {profile}\n"),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, f"SYSTEM_DEFAULT {profile}\n"),
+        ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET none\n"),
+    ):
+        assert checkout.run("sh", "-c", words, **variables)[1] == said
 
 
 def sourced(checkout, tmp_path):
@@ -378,21 +386,6 @@ def test_sourced_ros2_is_used_and_the_package_built_for_it(checkout, tmp_path):
     assert not (checkout.root / ".ros2_env/venv").exists()
     checkout.run("true")  # without it: an environment of our own, and a build for that
     assert checkout.calls() == ALL
-
-
-def test_path_that_colcon_cannot_stand_is_refused(checkout):
-    checkout.root = checkout.root.rename(checkout.root.with_name("a checkout"))
-    code, _, err = checkout.run("true")
-    assert code == 1
-    assert "blanks" in err
-    assert checkout.calls() == []
-
-
-def test_half_sourced_ros2_is_refused(checkout):
-    code, _, err = checkout.run("true", ROS_DISTRO="humble")
-    assert code == 1
-    assert "ROS_DISTRO is 'humble', but no rclpy is in AMENT_PREFIX_PATH" in err
-    assert "unset ROS_DISTRO" in err
 
 
 def test_command_takes_the_place_of_the_script(checkout):
