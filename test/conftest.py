@@ -3,6 +3,7 @@
 import itertools
 import os
 import tempfile
+import threading
 from pathlib import Path
 
 # Before numpy is imported: the threads of its matrix library poll for work, and simulated walks cost twice as much.
@@ -168,6 +169,13 @@ def commands(probe):
     commands = Commands(probe)
     yield commands
     commands.close()
+
+
+@pytest.fixture
+def set_back(monkeypatch):
+    """Set the system clock back: with Python 3.10, that of ROS 2 Humble, waits then last until they are notified."""
+    wait = threading.Condition.wait
+    monkeypatch.setattr(threading.Condition, "wait", lambda self, timeout=None: wait(self))
 
 
 def pytest_configure(config):
