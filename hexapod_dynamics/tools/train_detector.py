@@ -56,6 +56,8 @@ def _make_weights(given: argparse.Namespace) -> int:
         if value < least:
             raise HexapodError(f"{name}: given {value}, allowed are whole numbers from {least}")
     check_folder("--out", given.out)
+    if given.out and Path(given.out).suffix != ".npz":  # numpy would append it, and the nodes look for it
+        raise HexapodError(f"--out {given.out}: a file that ends with .npz is needed")
     jobs, work = given.jobs or None, Path(given.work or f"detector_{robot.name}_walks")
     files = _walk(robot, work, given.walks, jobs)
     _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed, jobs)

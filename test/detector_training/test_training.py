@@ -117,8 +117,10 @@ def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys,
     assert walks == {path: path.stat().st_mtime_ns for path in walks}
     assert command.main(["--walks", "2"]) == 1
     assert "--walks: given 2, allowed are whole numbers from 4" in capsys.readouterr().err
-    assert command.main(["--out", "nowhere/weights.npz"]) == 1
-    assert "--out nowhere/weights.npz: its folder does not exist" in capsys.readouterr().err
+    for out, why in (("nowhere/weights.npz", "its folder does not exist"), ("weights.bin", "ends with .npz")):
+        assert command.main(["--out", out]) == 1
+        said = capsys.readouterr().err
+        assert f"--out {out}: " in said and why in said
 
 
 def test_the_command_needs_no_gymnasium():
