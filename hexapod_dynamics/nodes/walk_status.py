@@ -62,24 +62,12 @@ class Pose(NamedTuple):
         return self.position + self.velocity * (time - self.time)
 
 
-def off_by(true: Pose, predicted: Pose) -> tuple[float, float]:
-    """Return distance [m] and angle [rad] between two Poses of about the same time."""
-    gap = np.linalg.norm(true.at(predicted.time) - predicted.position)
-    return gap, np.linalg.norm(rotation_vector(true.rotation.T @ predicted.rotation))
-
-
-def line(
-    now: float,
-    shown: Pose | None,
-    off: tuple[()] | tuple[float, float] | None,
-    speed: np.ndarray | None,
-    lost: Sequence[str],
-) -> str:
+def line(now: float, shown: Pose | None, off: float | None, speed: np.ndarray | None, lost: Sequence[str]) -> str:
     """Write the status line, at most 100 characters while the robot is intact.
 
-    now [s]: the computer's clock, by which the page dates what happens, too; shown: Pose or None; off: result of
-    `off_by`, None without truth, () without a prediction; speed (2,): forward speed [m/s] and turn rate [rad/s] over
-    the last second, or None; lost: parts declared missing.
+    now [s]: the computer's clock, by which the page dates what happens, too; shown: Pose or None; off [m]: distance of
+    the prediction, None without truth, NaN without a prediction; speed (2,): forward speed [m/s] and turn rate [rad/s]
+    over the last second, or None; lost: parts declared missing.
     """
     parts = []
     if shown is None:
@@ -91,10 +79,8 @@ def line(
         yaw, _, _ = np.degrees(euler_zyx(shown.rotation))
         tilt = math.degrees(math.acos(min(1.0, shown.rotation[2, 2])))
         parts.append(f"tilt {tilt:4.1f} yaw {round(yaw):4d} deg")
-        if off:
-            parts.append(f"prediction {100 * off[0]:.1f} cm off")
-        elif off is not None:
-            parts.append("no prediction")
+        if off is not None:
+            parts.append("no prediction" if math.isnan(off) else f"prediction {100 * off:.1f} cm off")
     parts.append("missing: " + (" ".join(lost) if lost else "nothing"))
     return f"{time.strftime('%H:%M:%S', time.localtime(now))} {' | '.join(parts)}"
 
@@ -171,7 +157,9 @@ class WalkStatus(GuardedNode):
         self.loop.poll()
         now, predicted = time.monotonic(), Pose(*found)
         self._predicted = now, predicted
-        self._off = None if self._true is None else off_by(Pose.of(self._true[1]), predicted)
+        self._off = None
+        if self._true is not None:
+            self._off = math.dist(Pose.of(self._true[1]).at(predicted.time), predicted.position)
 
     def _on_truth(self, message: Odometry) -> None:
         self._true = time.monotonic(), message
@@ -233,7 +221,7 @@ class WalkStatus(GuardedNode):
             None if heard is None or now - heard[0] > 3.0 else heard[1] for heard in (self._predicted, self._true)
         )
         self._show(predicted if true is None else Pose.of(true))
-        off = () if predicted is None else None if true is None else self._off
+        off = math.nan if predicted is None else None if true is None else self._off
         elapsed = self._elapsed()
         absent = self._absent(elapsed)
         starting = set(self._expected) - self._reported - absent if elapsed < 60.0 else set()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
 from hexapod_dynamics.drivers.servos.health import BACK
 from hexapod_dynamics.errors import HexapodError, MorphologyError
 from hexapod_dynamics.estimation import DamageDetector
@@ -19,8 +20,7 @@ from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAYS, make
 from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT, DamageDetection
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings, State
-from hexapod_dynamics.onboard.imu import Imu
-from hexapod_dynamics.onboard.inputs import Faults, ImuReading, JointInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput
 from hexapod_dynamics.onboard.prediction import Prediction, PredictionSettings
 from hexapod_dynamics.onboard.servos import READS_A_SECOND, Servos
 from hexapod_dynamics.robot import Morphology, Robot
@@ -51,6 +51,27 @@ class Predicted(NamedTuple):
     rotation: np.ndarray
     covariance: np.ndarray
     joints: np.ndarray
+
+
+class Imu:
+    """What the node `imu` does: calibrates samples in chip axes, `rate` a second, and estimates the attitude.
+
+    The gyroscope is calibrated once the robot has rested for a second; before that there is no attitude.
+    """
+
+    def __init__(self, robot: Robot, rate: float = 100.0, tell: Callable[[str], None] = lambda text: None) -> None:
+        self.faults, mounting = Faults(), robot.imu.rotation
+        self.calibrated = CalibratedImu(rate, mounting, 3.0, True, None, tell)  # [s], as the node has it by default
+        self._raw, self._data = ImuInput(mounting, self.faults, "imu/data_raw"), ImuInput(mounting, self.faults)
+        self.check_clock = self._raw.check_clock
+
+    def sample(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> ImuReading | None:
+        """Return what a sample (3,) [m/s^2], (3,) [rad/s] of the time t [s] tells; None if it is not used."""
+        raw = self._raw.read(t, None, acceleration, angular_velocity)
+        if raw.chip_force is None or raw.chip_rate is None:
+            return None
+        force, rate, quaternion = self.calibrated.accept(raw.chip_force, raw.chip_rate, t)
+        return self._data.read(t, quaternion if self.calibrated.calibrated else None, force, rate)
 
 
 @dataclass

@@ -135,7 +135,7 @@ class PublisherCheck:
     def _check(self, subscription: Subscription) -> str:
         topic, wanted = subscription.topic_name, type_name(subscription.msg_type)
         for info in self._node.get_publishers_info_by_topic(topic):
-            who = f"{topic}: {info.node_namespace.rstrip('/')}/{info.node_name}"
+            who = f"{topic}: {_named(info)}"
             if info.topic_type != wanted:
                 return f"{who} publishes {info.topic_type}, which is not received; {wanted} is"
             asked, offered = subscription.qos_profile, info.qos_profile

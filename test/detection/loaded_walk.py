@@ -14,7 +14,7 @@ from hexapod_dynamics.drivers.servos.health import BACK
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
-from hexapod_dynamics.onboard.imu import Imu
+from hexapod_dynamics.onboard.onboard import Imu
 from hexapod_dynamics.onboard.servos import Servos
 from hexapod_dynamics.onboard.simulation import RESTS, TICK, UNANSWERED
 from hexapod_dynamics.simulation import Simulator, Truth

@@ -112,7 +112,7 @@ def test_a_pose_in_diagnostics_is_read_as_it_was_written():
 
 def test_the_line_of_an_intact_robot_fits_100_columns():
     pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
-    text = walk_status.line(9999.0, pose, (0.999, 0.1), np.array([-0.125, -1.0]), [])
+    text = walk_status.line(9999.0, pose, 0.999, np.array([-0.125, -1.0]), [])
     assert len(text) <= 100, text
     assert text.endswith("| missing: nothing")
 
@@ -127,7 +127,7 @@ def test_terminal_and_page_have_one_clock():
 
 def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
     pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
-    text = walk_status.line(99.0, pose, (0.5, 0.1), np.array([-0.0001, -0.0001]), [])
+    text = walk_status.line(99.0, pose, 0.5, np.array([-0.0001, -0.0001]), [])
     assert "-0.0" not in text
     assert walk_status.fitted(text, {"absent": []}) == (text, "")
     many = ["damage_detector", "dynamics", "gait", "imu", "robot_description", "servos"]
