@@ -52,22 +52,18 @@ LONG = (
             "damage_detector",
             "frozen_servos",
             "loaded_computer",
-            "rough_ground",
             "real_servos",
             "recovered_joints",
-            "sitting_down",
             "suspicion_and_warning",
         )
     ),
-    "dynamics/test_derivatives_extended.py",
     "dynamics/test_c_export.py",
-    "estimation/test_dead_band.py",
+    "estimation/test_odometry.py",
     "estimation/test_observer.py",
     "estimation/test_payload.py",
     "estimation/test_payload_tare.py",
     "estimation/test_prediction_accuracy.py",
-    "estimation/test_servo_lag.py",
-    "estimation/test_speed_factor.py",
+    "estimation/test_servo_model.py",
     *(
         f"gait/test_{name}.py"
         for name in (

@@ -7,11 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from support.jethexa import ROBOT, WHOLE
+from support.jethexa import ROBOT
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.formulas import Body
 
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= _core.widest()]
@@ -36,15 +35,6 @@ def test_every_width_of_registers_gives_the_plain_recursion(family):
                 (model.inverse_dynamics(R, q, nu, nudot, morphology), plain.inverse_dynamics(nudot.tolist())),
             ):
                 np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-
-
-def test_the_torque_of_a_limp_joint_counts_nowhere_in_a_batch():
-    model, limp = WholeBodyModel(ROBOT), WHOLE.limp("LR.femur")
-    tau = np.zeros((5, 18))
-    expected = model.forward_dynamics_batch(np.tile(np.eye(3), (5, 1, 1)), tau, np.zeros((5, 24)), tau, limp)
-    tau[:, 7] = np.nan
-    given = model.forward_dynamics_batch(np.tile(np.eye(3), (5, 1, 1)), np.zeros((5, 18)), np.zeros((5, 24)), tau, limp)
-    np.testing.assert_array_equal(given, expected)
 
 
 UNSEEN = """

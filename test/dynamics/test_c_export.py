@@ -16,9 +16,9 @@ from hexapod_dynamics.tools.compile_model import main
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Without vectors: plain C99, for any compiler; else lanes of the vector extension. Eight lanes, the JetHexa's, have the
-# library that is written, with this machine's registers, and the one that CMake builds, with any machine's.
+# library that is written, with this machine's registers, and the one that CMake builds, with any machine's; others are
+# those of test/core/test_core.py.
 C99 = ("-std=c99", "-pedantic", "-DHD_LANES=1")
-FOUR_LANES = ("-std=gnu99", "-DHD_LANES=4")
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,21 @@ def compare(robot, foreign, seed):
                 np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
+def assert_example_agrees(printed):
+    """Assert that example.cpp, which prints what it computes for the JetHexa, whole and without RF, is right."""
+    lines = np.array([line.split() for line in printed.splitlines()], float)
+    robot = Robot.jethexa()
+    model, whole = WholeBodyModel(robot), Morphology.whole(robot)
+    q = 0.1 * (np.arange(18) % 3)
+    expected = []
+    for morphology, n in ((whole, 18), (whole.without("RF"), 15)):
+        tau = np.zeros(n)
+        tau[0] = 0.5
+        expected.append(model.forward_dynamics(np.eye(3), q, np.zeros(6 + n), tau, morphology))
+        np.testing.assert_allclose(lines[:, 1][24 * len(expected) - 24 :][: 6 + n][6:], tau, atol=1e-12)
+    np.testing.assert_allclose(lines[:, 0], np.concatenate(expected), atol=1e-12)
+
+
 def test_in_plain_c99_without_a_heap_or_a_library_it_computes_what_python_computes(written, tmp_path):
     command = ("gcc", "-O0", *C99, *WARNINGS, "-ffreestanding", "-fPIC", f"-I{written}", "-c")
     run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
@@ -102,12 +117,6 @@ def test_in_plain_c99_without_a_heap_or_a_library_it_computes_what_python_comput
         name for name in needed if name.startswith("hd_")
     }
     run("gcc", "-shared", "hexapod_model.o", "-o", "model.so", cwd=tmp_path)
-    compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
-
-
-def test_in_lanes_that_its_legs_fill_more_than_once_it_computes_what_python_computes(written, tmp_path):
-    command = ("gcc", "-O0", *FOUR_LANES, *WARNINGS, "-fPIC", "-shared", f"-I{written}")
-    run(*command, str(written / "hexapod_model.c"), "-o", "model.so", cwd=tmp_path)
     compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
 
 
@@ -145,17 +154,7 @@ def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path
     run("cmake", "--build", str(tmp_path), cwd=tmp_path)
     run(str(tmp_path / "bare"), cwd=tmp_path)
     compare(Robot.jethexa(), Foreign(tmp_path / "libhexapod_model.so"), 1)
-    lines = np.array([line.split() for line in run(str(tmp_path / "example"), cwd=tmp_path).splitlines()], float)
-    robot = Robot.jethexa()
-    model, whole = WholeBodyModel(robot), Morphology.whole(robot)
-    q = 0.1 * (np.arange(18) % 3)
-    expected = []
-    for morphology, n in ((whole, 18), (whole.without("RF"), 15)):
-        tau = np.zeros(n)
-        tau[0] = 0.5
-        expected.append(model.forward_dynamics(np.eye(3), q, np.zeros(6 + n), tau, morphology))
-        np.testing.assert_allclose(lines[:, 1][24 * len(expected) - 24 :][: 6 + n][6:], tau, atol=1e-12)
-    np.testing.assert_allclose(lines[:, 0], np.concatenate(expected), atol=1e-12)
+    assert_example_agrees(run(str(tmp_path / "example"), cwd=tmp_path))
 
 
 def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
@@ -164,36 +163,12 @@ def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("compile: ")
 
 
-ARM = """
-#include <stdio.h>
-#include "hexapod_model.h"
-static hd_memory memory;
-int main(void)
-{
-    static double q[HD_JOINTS], tau[HD_JOINTS], nu[6 + HD_JOINTS], out[6 + HD_JOINTS];
-    static const double R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    hd_model *m = hd_init(&memory);
-    for (int j = 0; j < HD_JOINTS; j++)
-        q[j] = 0.3 - 0.07 * j, tau[j] = 0.01 * j, nu[j] = 0.5 - 0.04 * j;
-    if (!hd_forward_dynamics(m, R, q, nu, tau, out))
-        return 1;
-    for (int i = 0; i < 6 + HD_JOINTS; i++)
-        printf("%.17g\\n", out[i]);
-    return 0;
-}
-"""
-
-
 @pytest.mark.parametrize("lanes", [1, 2, 8])
 def test_the_model_on_arm64_under_emulation(written, tmp_path, lanes):
-    compiler, emulator = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
-    if compiler is None or emulator is None:
-        pytest.skip("sudo apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user")
-    (tmp_path / "program.c").write_text(ARM)
-    command = (compiler, "-O2", "-std=gnu99", "-static", f"-DHD_LANES={lanes}", f"-I{written}", *WARNINGS)
-    run(*command, str(written / "hexapod_model.c"), "program.c", "-o", "program", cwd=tmp_path)
-    numbers = np.array(run(emulator, "./program", cwd=tmp_path).split(), float)
-    j, nu = np.arange(18), np.zeros(24)
-    nu[:18] = 0.5 - 0.04 * j
-    expected = WholeBodyModel(Robot.jethexa()).forward_dynamics(np.eye(3), 0.3 - 0.07 * j, nu, 0.01 * j)
-    np.testing.assert_allclose(numbers, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    compiler, emulator = "aarch64-linux-gnu-g++", shutil.which("qemu-aarch64")
+    if shutil.which(compiler) is None or emulator is None:
+        pytest.skip("sudo apt install g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user")
+    options = ("-O2", f"-DHD_LANES={lanes}", f"-I{written}", *WARNINGS)
+    run("aarch64-linux-gnu-gcc", *options, "-std=gnu99", "-c", str(written / "hexapod_model.c"), cwd=tmp_path)
+    run(compiler, *options, "-static", str(written / "example.cpp"), "hexapod_model.o", "-o", "example", cwd=tmp_path)
+    assert_example_agrees(run(emulator, "./example", cwd=tmp_path))

@@ -1,4 +1,7 @@
-"""Feet are held, or a warning says that they are not: straight legs, moving or still, against Pinocchio."""
+"""Feet are held, or a warning says that they are not: straight legs, moving or still, against Pinocchio.
+
+Bent legs of robots with any damage: test_link_quantities.py.
+"""
 
 import re
 import warnings
@@ -6,7 +9,6 @@ import warnings
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.closeness import assert_close
 from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import rotation
@@ -37,7 +39,7 @@ def tip_accelerations(rotation, q, nu, nudot, legs):
 
 
 def pinocchio_solution(rotation, q, nu, tau, legs, settings):
-    """Accelerations by Pinocchio's constraintDynamics with proximal settings, and the size of each foot's force."""
+    """Accelerations by Pinocchio's constraintDynamics with proximal settings."""
     model, data = PEER.model, PEER.model.createData()
     contacts, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for leg in legs:
@@ -49,8 +51,7 @@ def pinocchio_solution(rotation, q, nu, tau, legs, settings):
     pin.initConstraintDynamics(model, data, contacts, datas)
     torque = np.concatenate([np.zeros(6), tau])
     where = PEER.configuration(rotation, q)
-    nudot = pin.constraintDynamics(model, data, where, nu, torque, contacts, datas, settings).copy()
-    return nudot, [np.linalg.norm(contact.contact_force.linear) for contact in datas]
+    return pin.constraintDynamics(model, data, where, nu, torque, contacts, datas, settings).copy()
 
 
 @pytest.mark.parametrize("speed", [0.0, 1.0])
@@ -71,15 +72,6 @@ def test_the_tips_are_held_or_a_warning_says_what_remains(bend, speed):
     assert float(re.search(r"up to (\S+) m/s", said[0])[1]) == pytest.approx(remaining, rel=0.01)
     for word in ("cannot be held", "rank", "info=True", "LF, LM"):
         assert word in said[0]
-
-
-def test_straight_legs_that_move_are_named_and_still_ones_are_held():
-    with pytest.warns(HeldTipsWarning, match="rank 15 of 18"):
-        MODEL.constrained_forward_dynamics(*state(1, 0.0, 1.0), ROBOT.leg_names)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nudot, forces = MODEL.constrained_forward_dynamics(*state(1, 0.0, 0.0), ROBOT.leg_names)
-    assert all(np.linalg.norm(force) < 1e3 for force in forces.values())
 
 
 @pytest.mark.parametrize("speed", [0.0, 1.0])
@@ -110,25 +102,12 @@ def tip_rows(q, leg):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("count", [1, 3, 6])
-def test_generic_poses_move_as_pinocchio_says(seed, count):
-    R, _, nu, tau = state(seed, 0.0, 1.0)
-    q = np.random.default_rng(seed).uniform(-0.8, 0.8, 18)
-    legs = ROBOT.leg_names[:count]
-    theirs, pushes = pinocchio_solution(R, q, nu, tau, legs, pin.ProximalSettings(1e-12, 1e-10, 50))
-    for info in (False, True):
-        ours, forces, *_ = MODEL.constrained_forward_dynamics(R, q, nu, tau, legs, info=info)
-        assert np.abs(ours - theirs).max() < 1e-6 * np.abs(theirs).max()
-        assert_close(np.linalg.norm(list(forces.values()), axis=1), pushes, 1e-6)
-
-
-@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("count", [2, 4, 6])
 def test_straight_legs_move_as_pinocchios_proximal_solver_says(seed, count):
     given, legs = state(seed, 0.0, 0.0), ROBOT.leg_names[:count]
-    theirs, _ = pinocchio_solution(*given, legs, pin.ProximalSettings(1e-10, 1e-7, 200))
-    ours, _, info = MODEL.constrained_forward_dynamics(*given, legs, info=True)
-    assert info.holds
+    theirs = pinocchio_solution(*given, legs, pin.ProximalSettings(1e-10, 1e-7, 200))
+    ours, forces, info = MODEL.constrained_forward_dynamics(*given, legs, info=True)
+    assert info.holds and all(np.linalg.norm(force) < 1e3 for force in forces.values())
     assert np.abs(ours - theirs).max() < 1e-5 * np.abs(theirs).max()
 
 

@@ -51,11 +51,12 @@ def test_each_state_is_pinocchios(seed):
     morphology = Morphology.whole(robot) if seed % 2 == 0 else random_damage(rng, robot)
     model, n = WholeBodyModel(robot), int(morphology.moving_mask.sum())
     R, q, nu, tau, nudot = states(rng, robot, n, 13)
+    driven = morphology.driven_mask[morphology.moving_mask]
     q[:, ~morphology.moving_mask] = np.nan  # must be ignored
+    tau[:, ~driven] = np.nan  # a limp joint's torque, too
     acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphology)
     torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphology)
     peer = PinocchioRobot(morphology)
-    driven = morphology.driven_mask[morphology.moving_mask]
     for i in range(len(q)):
         peer_q = peer.configuration(R[i], q[i])
         motor = np.concatenate([np.zeros(6), np.where(driven, tau[i], 0.0)])
@@ -73,40 +74,31 @@ def test_any_number_of_states(count):
         assert_close(torques[i], MODEL.inverse_dynamics(R[i], q[i], nu[i], nudot[i]), 1e-12)
 
 
-@pytest.mark.parametrize("family", [0, 3])
-def test_each_state_with_its_own_morphology(family):
-    rng = np.random.default_rng(family)
-    robot = ROBOT if family == 0 else random_robot(rng, family, 4)
-    model, joints = WholeBodyModel(robot), robot.joint_count
-    kinds = [Morphology.whole(robot), *(random_damage(rng, robot) for _ in range(5))]
-    morphologies = [kinds[i] for i in rng.integers(len(kinds), size=60)]
-    given = states(rng, robot, joints, 60)
-    masks = np.array([morphology.moving_mask for morphology in morphologies])
-    for array in (given[1], given[2][:, 6:], given[3], given[4][:, 6:]):
-        array[~masks] = np.nan  # must be ignored
-    assert_each_is_what_it_is_alone(model, given, morphologies, range(60))
-
-
-def different(rng, count):
-    """So many different morphologies of the JetHexa."""
+def different(rng, robot, count):
+    """So many different morphologies of a robot."""
     found = {}
     while len(found) < count:
-        found[random_damage(rng, ROBOT)] = None
+        found[random_damage(rng, robot)] = None
     return list(found)
 
 
 @pytest.mark.parametrize(
-    ("kinds", "each"), [(3, 2 * FEW), (2, 1025), (300, 2), (60, 1)], ids=["some", "many", "300", "60"]
+    ("family", "kinds", "each"),
+    [(None, 3, 2 * FEW), (None, 2, 1025), (None, 300, 2), (3, 60, 1)],
+    ids=["some", "many", "300", "60"],
 )
-def test_few_and_many_states_of_a_morphology_are_what_each_is_alone(kinds, each):
+def test_few_and_many_states_of_a_morphology_are_what_each_is_alone(family, kinds, each):
     """300 are more than a model keeps memories of; many states of a morphology run in lanes."""
     rng = np.random.default_rng(kinds)
-    model, count = WholeBodyModel(ROBOT), kinds * each
-    morphologies = [*different(rng, kinds)] * each
+    robot = ROBOT if family is None else random_robot(rng, family, 4)
+    model, count = WholeBodyModel(robot), kinds * each
+    morphologies = [*different(rng, robot, kinds)] * each
     morphologies[-1] = pickle.loads(pickle.dumps(morphologies[-1]))  # equal, but another object
-    given = states(rng, ROBOT, 18, count)
+    R, q, nu, tau, nudot = given = states(rng, robot, robot.joint_count, count)
+    still = ~np.array([morphology.moving_mask for morphology in morphologies])
+    for array in (q, nu[:, 6:], tau, nudot[:, 6:]):
+        array[still] = np.nan  # must be ignored
     assert_each_is_what_it_is_alone(model, given, morphologies, [*range(0, count, 1 + count // 200), count - 1])
-    R, q, nu, tau, _ = given
     q[-3, np.flatnonzero(morphologies[-3].moving_mask)[-1]] = np.nan
     with pytest.raises(DynamicsError, match=f"state {count - 3}: q"):
         model.forward_dynamics_batch(R, q, nu, tau, morphologies)

@@ -1,11 +1,9 @@
-"""Regressors against inverse dynamics of the compiled model and against Pinocchio, whole and damaged."""
+"""Regressors against inverse dynamics, momentum and energy of the compiled model, whole and damaged."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from support.closeness import assert_close
 from support.jethexa import ROBOT, WHOLE
-from support.pinocchio_robot import PinocchioRobot, fixed_joint
 from support.random_case import RandomCase
 from support.random_robots import rotation
 
@@ -36,6 +34,7 @@ def case(request):
 
 
 def test_the_regressor_times_the_parameters_is_inverse_dynamics(case):
+    """The parameters are random, and the regressor does not depend on them: so each of its columns is right."""
     Y = case.model.inverse_dynamics_regressor(case.R, case.q, case.nu, case.nudot, case.morphology)
     torques = case.model.inverse_dynamics(case.R, case.q, case.nu, case.nudot, case.morphology)
     torques[6:] -= case.rotors * case.nudot[6:]
@@ -52,57 +51,6 @@ def test_momentum_and_energy_are_linear_in_the_parameters(case):
     assert kinetic @ case.phi == pytest.approx(energy, rel=EXACT)
     height = case.model.potential_energy(case.R, case.p, case.q, case.morphology)
     assert potential @ case.phi == pytest.approx(height, rel=1e-9)
-
-
-def moved(rotation_matrix, shift):
-    """Matrix (10, 10): parameters in a frame at this pose to those in the parent's, by the pseudo-inertia's congruence
-    (Wensing, Kim & Slotine 2018).
-    """
-    H = np.eye(4)
-    H[:3, :3], H[:3, 3] = rotation_matrix, shift
-    columns = []
-    for k in range(10):
-        phi = np.eye(10)[k]
-        inertia = np.array([[phi[4], phi[5], phi[7]], [phi[5], phi[6], phi[8]], [phi[7], phi[8], phi[9]]])
-        J = np.zeros((4, 4))
-        J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-        J[:3, 3] = J[3, :3] = phi[1:4]
-        J[3, 3] = phi[0]
-        J = H @ J @ H.T
-        about = np.trace(J[:3, :3]) * np.eye(3) - J[:3, :3]
-        columns.append(
-            [J[3, 3], *J[:3, 3], about[0, 0], about[0, 1], about[1, 1], about[0, 2], about[1, 2], about[2, 2]]
-        )
-    return np.array(columns).T
-
-
-def pinocchio_regressor(case):
-    """Pinocchio's columns, of its joints' frames, turned to the links' frames; a locked link's are its joint's."""
-    peer = PinocchioRobot(case.morphology)
-    q = peer.configuration(case.R, case.q)
-    # Its rates are those of nu, its accelerations too: a free-flyer's are in the body's axes.
-    Y = pin.computeJointTorqueRegressor(peer.model, peer.data, q, case.nu, case.nudot)
-    columns, joint, moved_by = [Y[:, :10]], 0, None
-    for leg in case.robot.legs:
-        carrier, placement, inner = 0, pin.SE3(np.array(leg.mount_rotation), np.array(leg.mount_position)), np.zeros(3)
-        for part, link in zip(leg.joints, case.morphology.links(leg.name), strict=False):
-            placement = placement * pin.SE3(np.eye(3), part.origin - inner)
-            inner = part.origin
-            lock = case.morphology.locked_angle(leg.name, link.name)
-            if lock is None:
-                joint += 1
-                carrier, placement = joint, pin.SE3.Identity()
-            else:
-                placement = placement * fixed_joint(part, lock)
-            at = placement * pin.SE3(np.array(link.rotation), np.zeros(3))
-            moved_by = moved(at.rotation, at.translation)
-            columns.append(Y[:, 10 * carrier : 10 * carrier + 10] @ moved_by)
-    return np.concatenate(columns, axis=1)
-
-
-def test_the_regressor_is_pinocchios(case):
-    ours = case.model.inverse_dynamics_regressor(case.R, case.q, case.nu, case.nudot, case.morphology)
-    assert_close(ours, pinocchio_regressor(case), EXACT)
 
 
 def test_samples_along_a_leading_axis_are_those_one_by_one():

@@ -1,4 +1,4 @@
-"""The whole-body model against Pinocchio, against the paper's closed form, and against physics."""
+"""The whole-body model against Pinocchio and against the paper's closed form."""
 
 import copy
 import pickle
@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pinocchio as pin
 import pytest
-from scipy.integrate import solve_ivp
 from support.closeness import assert_close
 from support.random_case import RandomCase
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
@@ -16,7 +15,6 @@ from support.random_robots import FAMILIES, leg_count_of, random_damage, random_
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import Ad, inverse, pose
 
 # What issue and papers ask for. Both sides round at 1e-16; forward dynamics loses the mass matrix's condition number.
 TOLERANCE = 1e-9
@@ -106,61 +104,6 @@ def test_mdot_minus_2c_is_skew(case):
     Mdot = sum(closed.mass_matrix_derivative(q, joint) * rate for joint, rate in enumerate(rates))
     S = Mdot - 2 * case.model.coriolis_matrix(q, case.nu, case.morphology)
     assert np.max(np.abs(S + S.T)) <= 1e-12 * np.max(np.abs(S))
-
-
-# ---- physics -------------------------------------------------------------------------------------------------------
-
-
-def fly(model, morphology, seconds, rng):
-    """Free flight without torques from a random state; states along it."""
-    robot = model.robot
-    n = len(model.joint_names(morphology))
-    moving = morphology.moving_mask
-
-    def rates(_, x):
-        R, nu = x[:9].reshape(3, 3), x[12 + robot.joint_count :]
-        q = x[12 : 12 + robot.joint_count]
-        u, _, vt = np.linalg.svd(R)
-        hat = np.array([[0, -nu[5], nu[4]], [nu[5], 0, -nu[3]], [-nu[4], nu[3], 0]])
-        qdot = np.zeros(robot.joint_count)
-        qdot[moving] = nu[6:]
-        nudot = model.forward_dynamics(u @ vt, q, nu, np.zeros(n), morphology)
-        return np.concatenate([(R @ hat).ravel(), R @ nu[:3], qdot, nudot])
-
-    start = [rotation(rng).ravel(), rng.normal(size=3), rng.normal(size=robot.joint_count), rng.normal(size=6 + n)]
-    times = np.linspace(0, seconds, 8)
-    return solve_ivp(rates, (0, seconds), np.concatenate(start), "DOP853", times, rtol=1e-11, atol=1e-11).y.T
-
-
-def unpack(x, joint_count):
-    return x[:9].reshape(3, 3), x[9:12], x[12 : 12 + joint_count], x[12 + joint_count :]
-
-
-@pytest.mark.parametrize("damaged", [False, True])
-def test_energy_is_conserved_in_free_flight(damaged):
-    rng = np.random.default_rng(5)
-    robot = Robot.jethexa()
-    morphology = random_damage(rng, robot) if damaged else Morphology.whole(robot)
-    model, energies = WholeBodyModel(robot), []
-    for x in fly(model, morphology, 0.5, rng):
-        R, p, q, nu = unpack(x, robot.joint_count)
-        energies.append(model.kinetic_energy(q, nu, morphology) + model.potential_energy(R, p, q, morphology))
-    # the integrator's tolerance is 1e-11 a step
-    assert np.ptp(energies) < 1e-8 * np.max(np.abs(energies))
-
-
-def test_momentum_is_conserved_without_gravity():
-    rng = np.random.default_rng(6)
-    robot = random_robot(rng, 1, 4)
-    object.__setattr__(robot, "gravity", 0.0)
-    morphology = random_damage(rng, robot)
-    model = WholeBodyModel(robot)
-    momenta = []
-    for x in fly(model, morphology, 0.5, rng):
-        R, p, q, nu = unpack(x, robot.joint_count)
-        P = (model.mass_matrix(q, morphology) @ nu)[:6]
-        momenta.append(Ad(inverse(pose(R, p))).T @ P)  # about the world's origin
-    assert np.max(np.ptp(momenta, axis=0)) < 1e-8 * np.max(np.abs(momenta))
 
 
 # ---- use -----------------------------------------------------------------------------------------------------------

@@ -88,7 +88,8 @@ def test_arrays_of_another_shape_or_with_values_that_are_none(name, key):
     refused(name, shown, **{key: good[:-1]})
     refused(name, f"{shown}:", str(good[..., :-1].shape), **{key: good[..., :-1]})
     refused(name, shown, **{key: good[None]})
-    refused(name, shown, **{key: "abc"})
+    for stranger in ("abc", None, 7):
+        refused(name, shown, **{key: stranger})
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy's, that a conversion discards imaginary parts
         refused(name, shown, "real numbers", **{key: good.astype(complex) + 1j})

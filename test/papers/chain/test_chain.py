@@ -43,14 +43,6 @@ def test_poses_equal_pinocchio(tree):
             assert np.allclose(pose[:3, :3] @ offset + pose[:3, 3], theirs[:3, 3], atol=1e-12)
 
 
-def test_first_derivative_of_a_transform_is_itself_times_its_screw():
-    rng = np.random.default_rng(2)
-    chain = random_chain(rng, 6)
-    q, h = rng.normal(size=6), 1e-6
-    numeric = (chain.transforms(q + h) - chain.transforms(q - h)) / (2 * h)
-    assert np.allclose(numeric, chain.transforms(q) @ chain.hats(), atol=1e-9)  # h^2 and rounding / h
-
-
 def test_denavit_hartenberg_rows_give_the_printed_matrix():
     theta, d, a, alpha, q = 0.3, 0.2, 0.5, -0.7, 0.9
     chain = Chain.from_denavit_hartenberg([DenavitHartenbergRow(theta, d, a, alpha)], [1], [[0, 0, 0]], [np.eye(3)])

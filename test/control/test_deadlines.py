@@ -1,8 +1,8 @@
-"""A rate that is halved on a machine that cannot hold it, and tried again later."""
+"""A rate that is halved on a machine that cannot hold it, and tried again later; missed calls of a periodic task."""
 
 import pytest
 
-from hexapod_dynamics.control.deadlines import AutomaticRate
+from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 
 
 class Machine:
@@ -63,3 +63,27 @@ def test_the_full_rate_comes_back_when_the_machine_can_and_is_told_when_it_lasts
     machine.run(7.5, able=60.0)  # the doubling of the first time is forgotten
     assert machine.automatic.halved and len(machine.rates) == again + 1
     assert "in 20 s" in machine.said[2] or "in 19 s" in machine.said[2]
+
+
+def called(times):
+    deadlines = DeadlineMonitor(0.01)
+    for time in times:
+        deadlines.call(time)
+    return deadlines
+
+
+def test_calls_in_time_and_a_few_milliseconds_late_are_no_complaint():
+    deadlines = called([0.01 * k + (0.004 if k % 7 == 0 else 0.0) for k in range(100)])
+    assert deadlines.assess("predictions") == "" and deadlines.missed == 0
+
+
+@pytest.mark.parametrize(
+    "times, left_out",
+    [([0.02 * k for k in range(50)], 49), ([0.01 * k for k in range(50)] + [1.0], 50)],
+    ids=["half the rate", "a stall of half a second"],
+)
+def test_what_is_left_out_is_counted_and_said(times, left_out):
+    deadlines = called(times)
+    assert f"{left_out} of {left_out + len(times)} predictions" in deadlines.assess("predictions")
+    assert deadlines.missed == left_out
+    assert deadlines.assess("predictions") == ""  # each second is judged by itself
