@@ -31,15 +31,6 @@ def test_six_formulations_equal_pinocchio_and_each_other(n):
             assert error < TOLERANCE * np.abs(reference).max(), name
 
 
-def test_denavit_hartenberg_rows_go_through():
-    rng = np.random.default_rng(0)
-    rows = [(0.1, 0.3, 0.2, 1.2), (0.4, 0, 0.5, 0), (0, 0.2, 0.1, -0.8, "prismatic"), (0.3, 0.1, 0, 0.5)]
-    chain = Chain.from_denavit_hartenberg(rows, [1, 2, 3, 4], rng.normal(size=(4, 3)), [np.eye(3)] * 4)
-    state = random_state(rng, 4)
-    for torques in FORMULATIONS.values():
-        assert np.allclose(torques(chain, *state), rnea(chain, *state), rtol=TOLERANCE, atol=TOLERANCE)
-
-
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_wrong_input_is_refused_by_name(name):
     rng = np.random.default_rng(1)

@@ -5,7 +5,7 @@ from support.extended_precision import DIGITS, ExtendedChain, as_floats, derivat
 from support.pinocchio_chain import random_chain, rnea
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.arms import LOWER, SPEED, UPPER, franka, franka_trajectory
+from hexapod_dynamics.papers.arms import franka
 from hexapod_dynamics.papers.nth_order import FloatingBase, closed_form, recursive, second_order
 
 TOLERANCE = 1e-8  # the issue's, relative; observed 1e-13
@@ -101,44 +101,6 @@ def test_a_floating_base_equals_differences_in_extended_precision():
     for form in (recursive, closed_form):
         ours = form(chain, motion, ORDER, base)
         assert relative(np.hstack((ours.forces, ours.base)), reference) < TOLERANCE
-
-
-@pytest.mark.parametrize("tree", [False, True])
-@pytest.mark.parametrize("floating", [False, True])
-def test_the_two_forms_agree(tree, floating):
-    rng = np.random.default_rng(4)
-    for n in (1, 2, 6, 12):
-        chain = random_chain(rng, n, tree=tree)
-        motion = rng.normal(size=(ORDER + 3, n))
-        base = FloatingBase(random_chain(rng, 1).spatial_inertias()[0], np.eye(3), rng.normal(size=(ORDER + 2, 6)))
-        one, other = (form(chain, motion, ORDER, base if floating else None) for form in (recursive, closed_form))
-        assert relative(one.forces, other.forces) < TOLERANCE
-        assert (one.base is None) == (not floating)
-        if floating:
-            assert relative(one.base, other.base) < TOLERANCE
-
-
-def test_order_zero_is_rnea():
-    rng = np.random.default_rng(5)
-    chain = random_chain(rng, 8, tree=True)
-    motion = rng.normal(size=(3, 8))
-    for form in (recursive, closed_form):
-        forces = form(chain, motion, 0).forces
-        assert forces.shape == (1, 8) and np.allclose(forces[0], rnea(chain, *motion), rtol=1e-12, atol=1e-11)
-
-
-def test_the_franka_arms_third_order_equals_differences():
-    chain = franka()
-    amplitudes = [franka_trajectory(t, 1) for t in np.linspace(0, 20, 400)]
-    assert all((LOWER < q).all() and (q < UPPER).all() and (np.abs(v) < SPEED).all() for q, v in amplitudes)
-    motion = franka_trajectory(TIME, 5)
-    h = 1e-3
-    rows = [rnea(chain, *franka_trajectory(TIME + k * h, 2)) for k in range(-3, 4)]
-    third = (-rows[6] + 8 * rows[5] - 13 * rows[4] + 13 * rows[2] - 8 * rows[1] + rows[0]) / (8 * h**3)
-    for form in (recursive, closed_form):
-        forces = form(chain, motion, 3).forces
-        assert np.allclose(forces[0], rows[3], rtol=1e-11, atol=1e-11)
-        assert np.allclose(forces[3], third, rtol=0, atol=1e-4)  # rounding: 1e-14 * 40 N m / h^3
 
 
 @pytest.mark.parametrize("form", [recursive, closed_form])

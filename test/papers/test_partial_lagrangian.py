@@ -88,20 +88,6 @@ def test_the_papers_pendulums_equal_an_independent_integration(example, slides):
     assert np.abs(ours[-1] - ours[0]).max() > 0.05  # something moved
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_control_reaches_its_targets(n):
-    example = controlled_pendulum(n, 40)
-    q, _ = simulate(example.chain.dynamics(), example, np.array([0, 40.0]))
-    sag = example.chain.dynamics().torques(q[-1], np.zeros(n), np.zeros(n)) / example.control.proportional
-    assert np.allclose(q[-1] + sag, example.control.target, atol=1e-3)  # a PD yields to gravity, by tau / Kp
-
-
-def test_integral_control_leaves_no_error():
-    example = slider(60)
-    q, _ = simulate(example.chain.dynamics(), example, np.array([0, 60.0]))
-    assert abs(q[-1, 1] - 0.1) < 0.01
-
-
 def spatial_links(chain):
     """A Chain of point masses as links in three dimensions."""
 

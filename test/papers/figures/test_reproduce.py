@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from hexapod_dynamics.papers.reproduce import PAPERS, Progress, main, shown
+from hexapod_dynamics.papers.reproduce import PAPERS, Progress, main, reproduce, shown
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +73,17 @@ def test_progress_is_a_line_a_stage_where_there_is_no_terminal():
     for fraction, what in ((0.0, "one"), (0.1, "one"), (1.0, "done")):
         progress(fraction, what)
     assert [line.split()[-1] for line in stream.getvalue().splitlines()] == ["one", "done"]
+
+
+# ---- one of the four pages of formulations, which is quick to make ---------------------------------------------------
+
+
+def test_the_franka_arms_five_figures_are_made(tmp_path):
+    (page,) = reproduce(["mueller_kumar"], tmp_path, progress=lambda paper: lambda fraction, what: None)
+    assert all(f"mueller_kumar_figure{k}.png" in page.read_text() for k in range(1, 6))
+    with (tmp_path / "mueller_kumar_agreement.csv").open() as file:
+        _, *agreement = csv.reader(file)
+    assert [row[0] for row in agreement] == ["0", "1", "2", "3"]
+    for _, largest, apart in agreement:
+        assert float(apart) < 1e-8 * float(largest)
+    assert float(agreement[3][1]) == pytest.approx(272, abs=1)  # N m/s^3 along this trajectory
