@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput
-from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
 
-ROBOT = Robot.jethexa()
 CHIP = ROBOT.imu.rotation
 LEVEL = quaternion_from_rotation(CHIP)
 AT_REST = CHIP.T @ [0.0, 0.0, 9.81]

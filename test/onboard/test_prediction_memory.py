@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from support.allocations import least_growth
+from support.jethexa import ROBOT
 
 from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.prediction import Prediction
-from hexapod_dynamics.robot import Robot
 
-ROBOT = Robot.jethexa()
 STAND = np.tile([0.0, 0.6, -0.5], 6)
 
 

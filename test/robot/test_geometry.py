@@ -36,9 +36,7 @@ def test_the_jethexa_by_positions_equals_the_jethexa_by_screws():
     rotation = pin.exp3(rng.normal(size=3))
     results = [
         (
-            model.mass_matrix(q, hurt),
             model.coriolis_matrix(q, nu, hurt),
-            model.gravity_force(rotation, q, hurt),
             model.tip_jacobian("LF", q, hurt),
             model.inverse_dynamics(rotation, q, nu, nudot, hurt),
         )

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.jethexa import ROBOT
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import DynamicsError, RobotError, RobotWarning
@@ -17,7 +18,6 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
 
-ROBOT = Robot.jethexa()
 INERTIAL = """<inertial><mass value="{m}"/><origin xyz="0.05 0 0"/>
 <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>"""
 
@@ -215,16 +215,6 @@ def exact_rotation(roll, pitch, yaw):
         pin.AngleAxis(angle, axis).matrix() for angle, axis in zip((yaw, pitch, roll), np.eye(3)[::-1], strict=True)
     ]
     return turns[0] @ turns[1] @ turns[2]
-
-
-@pytest.mark.parametrize("off", [0.0, 1e-4, 1e-6, 3e-8, 1e-9, 1e-10, 1e-12])
-def test_legs_mounted_near_a_right_pitch_are_exported_to_the_last_digits(off):
-    mount = exact_rotation(0.7, math.pi / 2 - off, 0.3)
-    leg = dataclasses.replace(ROBOT.legs[0], mount_rotation=mount)
-    robot = dataclasses.replace(ROBOT, legs=(leg,))
-    model = pin.buildModelFromXML(robot.to_urdf(), pin.JointModelFreeFlyer())
-    placed = model.jointPlacements[model.getJointId(leg.joints[0].name)].rotation
-    assert np.abs(placed - mount @ leg.links[0].rotation).max() < 1e-12
 
 
 # ---- arguments of another type ---------------------------------------------------------------------------------------

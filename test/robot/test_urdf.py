@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import random_robot
 
@@ -18,8 +19,6 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 MORPHOLOGIES = {
     "whole": WHOLE,
     "leg gone": WHOLE.without("RM"),

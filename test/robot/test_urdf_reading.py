@@ -103,7 +103,6 @@ def test_a_file_is_read_and_its_legs_are_found(tmp_path):
         (TEXT, {"A": "hip_X"}, ("legs.A", "hip_X", "hip_L")),
         (TEXT, {"A": "hip_L"}, ("hip_R", "belong to no leg")),
         (TEXT, ["hip_L"], ("legs:", "dict")),
-        (TEXT.replace('type="continuous"', 'type="planar"', 1), None, ("knee_L", "planar", "fixed")),
         (TEXT.replace('<parent link="shin_L"/>', '<parent link="shank"/>'), None, ("foot_joint_L", "shank")),
         (TEXT.replace('value="0.2"', 'value="nan"', 1), None, ("thigh_L", "nan")),
         (TEXT.replace('value="0.2"', 'value="-0.2"', 1), None, ("thigh_L", "mass -0.2 kg", "below 0")),
