@@ -33,7 +33,9 @@ def test_on_processes():
         assert same(simulate_many(ROBOT, DAMAGES, 0.3, executor), one_by_one())
 
 
+@pytest.mark.slow
 def test_on_a_dask_cluster_unchanged():
+    """A cluster takes half a minute to start; `simulate_many` hands its jobs to any executor, as to processes."""
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,

@@ -212,17 +212,7 @@ def test_both_physics_agree_on_a_walk_on_real_servos():
         ways.append(np.linalg.norm(log.position[-1, :2]))
         lags.append(np.sqrt(np.mean((log.setpoints - log.joint_positions)[100:] ** 2)))
     assert ways[0] == pytest.approx(ways[1], rel=0.05) and lags[0] == pytest.approx(lags[1], rel=0.1)
-    assert math.degrees(lags[0]) > 0.5
-
-
-@PHYSICS
-def test_a_walk_on_real_servos_goes_on_and_is_the_same_each_time(physics):
-    ends = []
-    for _ in range(2):
-        sim = physics(ROBOT, gait=TripodGait(), truth=Truth.parse("servos=real,seed=3"))
-        log = sim.run(4.0, log_every=20)
-        ends.append(log.position[-1])
-    assert np.array_equal(*ends) and ends[0][0] > 0.2 and np.abs(log.euler_zyx[65:, 1:]).max() < 0.06
+    assert math.degrees(lags[0]) > 0.5 and min(ways) > 0.25
 
 
 def test_the_servos_of_a_predictor_that_damp_against_zero_rate_follow_by_damping_over_stiffness_later():

@@ -1,4 +1,4 @@
-"""The simulated robot: the paper's walks, conservation laws, rest, falls, commands, damage in mid walk, refusals."""
+"""The simulated robot: the paper's walks, momentum, rest, falls, commands, damage in mid walk, refusals."""
 
 import copy
 import pickle
@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from support.allocations import least_growth
-from support.jethexa import MASS, ROBOT, STAND, WHOLE, standing
+from support.jethexa import ROBOT, STAND, WHOLE, standing
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -50,22 +50,16 @@ def test_with_two_legs_down_to_their_coxa_it_goes_on_turning_and_drops_each_cycl
     assert np.all(np.ptp(cycles[1:], axis=1) > 0.006) and np.all(np.ptp(cycles[1:], axis=1) < 0.015)
 
 
-# ---- conservation --------------------------------------------------------------------------------------------------
+# ---- momentum ------------------------------------------------------------------------------------------------------
 
 
-def flying(timestep, seconds=0.2):
-    """High up, tumbling, limp, without servo damping: nothing acts but gravity; returns model, simulator."""
+def tumbling():
+    """A simulator whose robot tumbles high up, limp, without servo damping: nothing acts but gravity."""
     robot = replace(ROBOT, servo=replace(ROBOT.servo, stiffness=1e-12, damping=0.0))
-    sim = Simulator(robot, timestep=timestep)
-    rng = np.random.default_rng(2)
+    sim = Simulator(robot, timestep=1e-4)
     sim.reset(position=[0.0, 0.0, 5.0], joints=STAND)
-    sim.nu[:] = rng.normal(size=24) * np.array([0.3] * 3 + [1.0] * 3 + [2.0] * 18)
-    return WholeBodyModel(robot), sim
-
-
-def energy(model, sim):
-    """Both energies, which test_link_quantities.py holds against Pinocchio."""
-    return model.kinetic_energy(sim.q, sim.nu) + model.potential_energy(sim.rotation, sim.position, sim.q)
+    sim.nu[:] = np.random.default_rng(2).normal(size=24) * np.array([0.3] * 3 + [1.0] * 3 + [2.0] * 18)
+    return sim
 
 
 def centroidal(sim, morphology):
@@ -76,38 +70,9 @@ def centroidal(sim, morphology):
     return np.array(pin.computeCentroidalMomentum(peer.model, peer.data, q, nu))
 
 
-def test_energy_and_momentum_are_kept_in_free_flight_at_first_order():
-    drifts = []
-    for timestep in (1e-3, 1e-4):
-        model, sim = flying(timestep)
-        whole = Morphology.whole(sim.robot)
-        before, momentum = energy(model, sim), centroidal(sim, whole)[:3]
-        sim.step(round(0.2 / timestep))
-        gained = centroidal(sim, whole)[:3] - momentum - [0.0, 0.0, -MASS * ROBOT.gravity * 0.2]
-        kinetic = model.kinetic_energy(sim.q, sim.nu)
-        drifts.append([abs(energy(model, sim) - before) / kinetic, np.linalg.norm(gained)])
-    coarse, fine = np.array(drifts)
-    assert coarse[0] < 0.01 and coarse[1] < 0.05
-    assert np.all(fine < 0.15 * coarse)
-
-
-def test_angular_momentum_is_kept_without_gravity():
-    robot = replace(ROBOT, gravity=0.0)  # servos act, but only inside
-    errors = []
-    for timestep in (1e-3, 1e-4):
-        sim = Simulator(robot, timestep=timestep)
-        sim.reset(position=[0.0, 0.0, 1.0], joints=STAND)
-        sim.command(STAND + 0.5, 0.2)
-        sim.step(round(0.2 / timestep))
-        linear, angular = np.split(centroidal(sim, Morphology.whole(robot)), 2)
-        errors.append([np.linalg.norm(linear), np.linalg.norm(angular)])
-        assert np.abs(sim.nu).max() > 1.0
-    assert np.all(np.array(errors[1]) < 0.15 * np.array(errors[0])) and np.max(errors[1]) < 1e-4
-
-
 @pytest.mark.parametrize("robot_part", ["simulator", "predictor"])
 def test_joints_that_lock_in_flight_keep_the_momentum(robot_part):
-    _, sim = flying(1e-4)
+    sim = tumbling()
     if robot_part == "predictor":
         flown, sim = sim, Predictor(sim.robot)
         sim.set_state(flown.position, flown.rotation, flown.q, flown.nu)
@@ -122,7 +87,7 @@ def test_joints_that_lock_in_flight_keep_the_momentum(robot_part):
 
 
 def test_what_breaks_off_in_flight_takes_its_own_momentum_along():
-    _, sim = flying(1e-4)
+    sim = tumbling()
     hurt = Morphology.whole(sim.robot).without("RM").broken("LF.tibia", 0.5).locked("LF.femur", sim.q[1])
     only_broken = Morphology.whole(sim.robot).without("RM").broken("LF.tibia", 0.5)
     left = centroidal(sim, only_broken)  # of the parts that stay, at their velocities before
@@ -293,30 +258,15 @@ def test_the_rotation_stays_a_rotation():
     assert np.linalg.det(sim.rotation) == pytest.approx(1.0, abs=1e-11)
 
 
-def test_a_run_in_pieces_is_the_same_run():
+def test_a_run_in_pieces_and_one_of_which_less_is_logged_are_the_same_run():
     whole = walk(seconds=1.3, command_period=0.02)
     sim = Simulator(ROBOT, gait=TripodGait(), command_period=0.02, ground=Ground.viscous())
     pieces = [sim.run(seconds) for seconds in (0.5, 0.007, 0.793)]
     assert np.array_equal(np.concatenate([piece.position for piece in pieces]), whole.position)
     assert np.concatenate([piece.time for piece in pieces]) == pytest.approx(whole.time)
-
-
-def test_the_log_has_the_named_arrays():
-    log = walk(seconds=0.1)
-    assert log.time == pytest.approx(np.arange(1, 101) * 1e-3)
-    for name, shape in {
-        "position": (100, 3),
-        "rotation": (100, 3, 3),
-        "euler_zyx": (100, 3),
-        "joint_positions": (100, 18),
-        "foot_forces": (100, 6, 3),
-        "joint_torques": (100, 18),
-        "twist": (100, 6),
-    }.items():
-        assert getattr(log, name).shape == shape
-    assert walk(seconds=0.1).position.shape == (100, 3)
-    sparse = Simulator(ROBOT, gait=TripodGait(), ground=Ground.viscous()).run(0.1, log_every=10)
-    assert np.array_equal(sparse.position, log.position[9::10])
+    assert whole.time == pytest.approx(np.arange(1, 1301) * 1e-3)
+    sim = Simulator(ROBOT, gait=TripodGait(), command_period=0.02, ground=Ground.viscous())
+    assert np.array_equal(sim.run(1.3, log_every=10).position, whole.position[9::10])
 
 
 def test_servos_go_uniformly_to_their_targets_and_no_faster_than_they_can():
@@ -385,7 +335,8 @@ def test_the_imu_feels_what_its_position_feels():
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_copies_and_pickles_go_their_own_way(twin, physics):
-    sim = physics(ROBOT, WHOLE.without("RM"), gait=TripodGait())
+    truth = Truth.parse("servos=real,seed=3,mass=1.2,stiffness=0.7,payload=0.3,payload_x=0.03")
+    sim = physics(ROBOT, WHOLE.without("RM"), gait=TripodGait(), truth=truth)
     sim.run(0.2)
     sim.push([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     other, before = twin(sim), sim.position.copy()
@@ -404,23 +355,17 @@ def test_copies_and_pickles_go_their_own_way(twin, physics):
     "call, named",
     [
         (lambda: Simulator(ROBOT, timestep=0.0), "timestep: given 0.0"),
-        (lambda: Simulator(ROBOT, timestep=0.1), "timestep: given 0.1"),
         (lambda: Simulator(ROBOT, timestep=1e-3, command_period=0.0015), "command_period"),
         (lambda: Simulator(ROBOT).run(-1.0), "seconds: given -1.0"),
-        (lambda: Simulator(ROBOT).run(1.0, log_every=0), "log_every"),
         (lambda: Simulator(ROBOT).command(np.zeros(3), 0.1), "18 targets"),
         (lambda: Simulator(ROBOT).command_joint(0, np.nan, 0.1), "finite"),
         (lambda: Simulator(ROBOT).reset(rotation=np.ones((3, 3))), "no rotation matrix"),
         (lambda: Simulator(ROBOT).reset(joints=np.full(18, np.nan)), "joints: .* not finite"),
-        (lambda: Simulator(ROBOT).reset(rotation=-np.eye(3)), "no rotation matrix"),
         (lambda: Simulator(ROBOT).reset(joints=np.full(18, 1j)), "joints: .* real numbers"),
-        (lambda: Simulator(ROBOT).step(-3), "steps: given -3"),
         (lambda: Simulator(ROBOT).step(2.5), "steps: given 2.5"),
         (lambda: Simulator(ROBOT, timestep="1e-3"), "timestep: given '1e-3'"),
-        (lambda: Simulator(ROBOT, command_period=-0.001), "command_period: given -0.001"),
         (lambda: Simulator(ROBOT).run("1"), "seconds: given '1'"),
         (lambda: Simulator(ROBOT).run(1.0, log_every=1.5), "log_every: given 1.5"),
-        (lambda: Ground(slope_x=np.nan), "finite"),
         (lambda: Predictor(ROBOT, timestep=-1.0), "timestep: given -1.0"),
         (lambda: Predictor(ROBOT).advance(-0.01), "duration: given -0.01"),
         (lambda: Simulator(ROBOT, ground=Ground(patches=True)), "patches .* MujocoSimulator"),
@@ -502,15 +447,6 @@ def test_the_predictor_allocates_nothing_that_stays():
         predictor.roll_out(targets)
 
     assert least_growth(tick) < 1000
-
-
-def test_copies_keep_the_true_robot_and_its_payload():
-    sim = Simulator(ROBOT, gait=TripodGait(), truth=Truth(mass=1.2, stiffness=0.7, payload=0.3, payload_x=0.03))
-    sim.push([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    copies = [copy.copy(sim), pickle.loads(pickle.dumps(sim))]
-    position = sim.run(0.5).position
-    assert all(np.array_equal(each.run(0.5).position, position) for each in copies)
-    assert not np.allclose(Simulator(ROBOT, gait=TripodGait()).run(0.5).position, position, atol=1e-3)
 
 
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
