@@ -84,18 +84,6 @@ def test_a_process_that_never_answers_is_ended(monkeypatch, request_):
     assert result is None and told == "the job test gave no answer within 0 s and was ended"
 
 
-def test_a_pickle_is_not_executed(monkeypatch, tmp_path):
-    mark = tmp_path / "executed"
-    program = f"""
-        import pickle
-        class Mark:
-            def __reduce__(self): return open, ({str(mark)!r}, "w")
-        pickle.dump(Mark(), sys.stdout.buffer)
-    """
-    assert answer_of(program, monkeypatch)[0] is None
-    assert not mark.exists()
-
-
 def test_the_working_directory_is_not_imported(monkeypatch, tmp_path):
     mark, planted = tmp_path / "imported", tmp_path / "hexapod_dynamics"
     planted.mkdir()

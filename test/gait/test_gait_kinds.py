@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.gait.modes import LIVE
+from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.planning.library import PlanChoice
-from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, KINDS, GaitKind, make
+from hexapod_dynamics.gait_kinds import KINDS, GaitKind, make
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Robot
@@ -66,13 +65,3 @@ def test_a_kind_whose_plan_failed_is_tried_again_when_it_is_asked_for_again(monk
 def test_an_unknown_kind_is_refused_with_those_there_are():
     with pytest.raises(HexapodError, match="'gallop': allowed are auto, tripod"):
         make("gallop", VALUES)
-
-
-def test_bounds_are_those_of_the_parameters_and_of_the_gaits():
-    for spec in SETTINGS:
-        if spec.name in BOUNDS and spec.name != "period":  # 0: as the gait chooses
-            assert (spec.low, spec.high) == BOUNDS[spec.name][:2]
-    for name in ("acceleration", "turning", "step_height"):
-        with pytest.raises(HexapodError, match=f"{name}: given .* allowed are {BOUNDS[name].low}"):
-            AdaptiveGait(**{name: 1.01 * BOUNDS[name].high})
-    assert set(LIVE) & set(BOUNDS) and set(ADAPTIVE) < set(KINDS)

@@ -3,7 +3,6 @@
 import copy
 import importlib
 import pickle
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,7 @@ from support.jethexa import ROBOT, WHOLE
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.legs import leg_table
-from hexapod_dynamics.gait.modes import Mode
 from hexapod_dynamics.papers.optimal_gait import OptimalGait
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_core_is_compiled_and_not_older_than_its_sources():
@@ -26,12 +22,6 @@ def test_the_core_is_compiled_and_not_older_than_its_sources():
     for pattern in ("*.h", "*.pyx", "*.pxi", "*.c"):
         for path in module.parent.glob(pattern):
             assert path.stat().st_mtime <= module.stat().st_mtime, f"{path} is newer: build the package again"
-
-
-def test_the_modes_are_numbered_as_in_the_core():
-    text = (ROOT / "hexapod_dynamics/core/adaptive_gait.h").read_text()
-    names = re.search(r"enum hd_mode {(.*?)}", text)[1].replace("HD_", "").replace(" ", "").split(",")
-    assert [mode.name for mode in Mode] == names and [int(mode) for mode in Mode] == list(range(len(names)))
 
 
 SPOILED = {
@@ -79,12 +69,6 @@ def test_a_copy_walks_alike_and_on_its_own(kind, twin):
     other = twin(gait)
     expected = [gait.step(0.02)[0].copy() for _ in range(20)]
     assert np.array_equal([other.step(0.02)[0].copy() for _ in range(20)], expected)
-
-
-def test_morphology_changes_reach_the_core():
-    gait = AdaptiveGait().bind(ROBOT)
-    gait.set_morphology(WHOLE.without("LF"))
-    assert gait.data.legs["used"][ROBOT.leg_names.index("LF")] == 0.0
 
 
 @pytest.mark.parametrize("lost", [(), ("RM",)])

@@ -205,14 +205,6 @@ def test_a_robot_that_stands_on_its_edge_topples_first_and_three_times_at_most()
     assert stays.get_up.phase is Phase.FAILED and stays.phases.count(Phase.TOPPLE) == 3
 
 
-def test_nothing_moves_before_two_seconds_at_rest():
-    puppet = Puppet().begin()
-    for rate in (0.0, 0.1, 0.0):
-        puppet.sensed.rate = (rate, 0.0, 0.0)
-        puppet.run(DT if rate else 1.9)
-        assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
-
-
 def swing(puppet, seconds, tilt, hertz=2.0, shakes=0.0):
     """Let the robot swing about x by +-tilt [rad] for a time, with `shakes` [rad/s] at random; return its set-points at
     each tick, None: none.

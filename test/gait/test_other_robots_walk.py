@@ -1,17 +1,18 @@
-"""Robots with other legs: their plans by the same search, a missing plan made while the robot sits."""
+"""Robots with other legs: their plans by the same search, and where plans are found.
+
+A missing plan: test_plan_worker.py.
+"""
 
 import dataclasses
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from support.gait_steps import steps
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library, find_library_file
+from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library, find_library_file
 from hexapod_dynamics.identification.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -21,24 +22,6 @@ from hexapod_dynamics.tools import plan as tool
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 QUADRUPED = Robot.load(ROBOTS / "quadruped.yaml")
-
-
-def test_a_missing_plan_is_made_while_the_robot_sits_and_then_it_walks():
-    planner, three = BackgroundPlanner(), Morphology.whole(QUADRUPED).without("FL")
-    gait = AdaptiveGait(plans=PlanLibrary(QUADRUPED), planner=planner).bind(QUADRUPED, three)
-    gait.command(0.04, 0.0, 0.0)
-    try:
-        assert gait.doing == "sitting" and "while it is made in the background" in gait.report()["why"]
-        until = time.monotonic() + 120.0
-        while gait.doing in ("sitting", "sitting down") and time.monotonic() < until:
-            gait.step(0.02)
-            time.sleep(0.02)
-        assert gait.doing == "moving feet"
-        steps(gait, 200)
-        assert gait.doing == "walking" and "why" not in gait.report()
-        np.testing.assert_allclose(gait.twist, [0.04, 0.0, 0.0], atol=1e-9)
-    finally:
-        gait.close()
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import pytest
 from support.pinocchio_chain import random_chain, random_state, rnea
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.hollerbach import FORMULATIONS
 from hexapod_dynamics.papers.hollerbach_operations import (
     TABLE_I,
