@@ -2,37 +2,33 @@
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 TORN = 2.0  # [s]
 
 
-def bus_decisions(mute, ends=np.inf, shift=0):
-    """Decisions while joints `mute` do not answer from TORN to `ends` [s]; two of 18 are read every 20 ms, a report of
-    the driver every 0.3 s; shift: ticks between the first reading and TORN, so which joint was read last.
+def bus_decisions(mute=(), ends=np.inf, shift=0, pause=0.0):
+    """Decisions while joints `mute` do not answer from TORN to `ends` [s] and the bus stands still for a pause [s] from
+    TORN on; two of 18 are read every 20 ms, a report of the driver every 0.3 s; shift: ticks between the first reading
+    and TORN, so which joint was read last.
     """
-    evidence, maker, found = (
-        BusEvidence(ROBOT, DetectorSettings().silent_after),
-        DecisionMaker(ROBOT),
-        [],
-    )
-    for tick in range(-shift, 200):
+    evidence, maker, found, turn = BusEvidence(ROBOT, DetectorSettings().silent_after), DecisionMaker(ROBOT), [], 0
+    for tick in range(-shift, 300):
         now = 0.02 * tick
-        for joint in (2 * (tick + shift) % 18, (2 * (tick + shift) + 1) % 18):
-            if not (joint in mute and TORN <= now < ends):
-                evidence.measured(now, joint)
+        if not TORN <= now < TORN + pause:
+            for joint in (turn % 18, (turn + 1) % 18):
+                if not (joint in mute and TORN <= now < ends):
+                    evidence.measured(now, joint)
+            turn += 2
         if tick % 15 == 0:
             evidence.report(now, now - evidence.answered_at > 0.25, np.zeros(18, bool))
-        found += [
-            (now - TORN, one) for one in maker.from_bus(now, evidence, WHOLE, np.zeros(18), True, lambda _: False)
-        ]
+        decisions = maker.from_bus(now, evidence, WHOLE, np.zeros(18), True, lambda _: False)
+        found += [(now - TORN, one) for one in decisions]
     return found
 
 
@@ -52,17 +48,7 @@ def test_one_servo_that_misses_readings_for_half_a_second_is_not_missing(shift):
 @pytest.mark.parametrize("shift", range(9))
 @pytest.mark.parametrize("pause", [0.3, 0.45, 0.6, 1.0])
 def test_a_bus_that_stands_still_for_a_moment_has_no_silent_servos(pause, shift):
-    evidence, maker = BusEvidence(ROBOT, DetectorSettings().silent_after), DecisionMaker(ROBOT)
-    turn = 2 * shift
-    for tick in range(300):
-        now = 0.02 * tick
-        if not TORN <= now < TORN + pause:
-            for joint in (turn % 18, (turn + 1) % 18):
-                evidence.measured(now, joint)
-            turn += 2
-        if tick % 15 == 0:
-            evidence.report(now, now - evidence.answered_at > 0.25, np.zeros(18, bool))
-        assert maker.from_bus(now, evidence, WHOLE, np.zeros(18), True, lambda _: False) == []
+    assert bus_decisions(shift=shift, pause=pause) == []
 
 
 def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_again():
@@ -124,3 +110,22 @@ def test_a_joint_that_came_back_may_stand_still_for_a_while_but_not_for_ever():
     """Seen in the launched robot: the coxa of a leg that was restored stood for two seconds and was declared locked."""
     assert returning(4.5) == []
     assert "RM.coxa locked at 0.00 rad" in returning(20.0, until="RM.coxa locked at 0.00 rad")
+
+
+@pytest.mark.parametrize("lost", [(), ("RM",), ("RM", "LM")])
+def test_legs_that_never_answer_are_declared_missing_within_five_seconds(lost):
+    detector = DamageDetector(ROBOT)
+    silent = np.zeros(ROBOT.joint_count, bool)
+    for leg in lost:
+        silent[list(ROBOT.leg_joints(leg))] = True
+    angles = np.where(silent, np.nan, 0.1)
+    found = {}
+    for tick in range(250):
+        time = 0.02 * tick
+        detector.command(time, np.full(ROBOT.joint_count, 0.1))
+        detector.measure_joints(time, angles)
+        if tick % 50 == 0:
+            detector.bus(time, silent, np.zeros_like(silent))
+        for decision in detector.update(time + 0.005):
+            found |= decision.values
+    assert found == {f"legs.{leg}": False for leg in lost}

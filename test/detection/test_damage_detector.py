@@ -142,13 +142,6 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
     assert np.median(took) <= 2.0 and sum(each <= 2.6 for each in took) >= 5
 
 
-def test_a_part_that_a_person_took_out_is_never_brought_back():
-    blind = walk(4)
-    blind.onboard.declare(WHOLE.without("RM"))
-    blind.run(3.0)  # its servos answer all the time
-    assert blind.declared == WHOLE.without("RM") and blind.decisions == []
-
-
 def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():
     """While the node stood still it lost commands; the walking robot is not what the model expects of them."""
     blind = walk(6)

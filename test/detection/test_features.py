@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.detection import DetectorSettings
 from hexapod_dynamics.detection.features import (
@@ -17,10 +18,7 @@ from hexapod_dynamics.detection.features import (
     setpoints_move,
 )
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 LEFT, RIGHT = ("LF", "LM", "LR"), ("RF", "RM", "RR")
 
 
