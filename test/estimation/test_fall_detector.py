@@ -4,15 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.ground import SlopeReference
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Simulator
-
-ROBOT = Robot.jethexa()
 
 
 def watch(simulator, detector, seconds, start=0.0, *, rotation=True):

@@ -220,3 +220,26 @@ def test_it_bounds_commands_as_the_servos_are_told_to():
         observer.commands.guard.synchronise_setpoint(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
         reached.append(observer.commands.guard.update(np.full(18, 0.3), np.zeros(18), observer.commands.period)[0])
     assert np.allclose(reached, [0.002, 0.008])
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_leg_that_comes_back_elsewhere_contradicts_the_model_only_if_it_does_not_move(moves):
+    """It begins where it is measured, and approaches its commands as slowly as its servos do."""
+    world, leg = SensedWalk("built_in", velocity=0.0, every=1), list(ROBOT.leg_joints("RM"))
+    world.run(1.0)
+    world.tell(WHOLE.without("RM"))
+    world.run(1.0)
+    raised = world.physics.q[leg] + [0.4, 0.7, 0.5]
+    world.physics.q[leg] = raised
+    found = WHOLE
+    for link, angle in zip(ROBOT.leg("RM").link_names, raised, strict=True):
+        found = found if moves else found.locked(f"RM.{link}", angle)
+    world.damage(found)
+    world.onboard.declare(WHOLE)
+    world.run(0.5)
+    if moves:
+        np.testing.assert_allclose(world.observer.q[leg], world.physics.q[leg], atol=0.15)
+    world.run(2.5)
+    assert (world.said == {}) == moves
+    if moves:
+        np.testing.assert_allclose(world.observer.q[leg], world.physics.q[leg], atol=0.06)

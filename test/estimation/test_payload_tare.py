@@ -4,12 +4,12 @@ import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
+from support.jethexa import ROBOT
 
 from hexapod_dynamics.estimation.payload import PayloadEstimator
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.parts import JointServo
 
-ROBOT = Robot.jethexa()
 LAW = JointServo(stiffness=ROBOT.servo.stiffness)
 IDENTIFIED = dataclasses.replace(ROBOT, joint_servos=(LAW,) * ROBOT.joint_count)
 PERIOD, NOISE = 1.2, 0.4  # [s], [N] scatter of the weight in a cycle

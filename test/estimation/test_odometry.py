@@ -1,12 +1,16 @@
-"""The measures of the strides: synthetic motions of a body, a walk whose ground is another, an IMU that is silent."""
+"""The measures of the strides and what they do to the way: synthetic motions, walks on other ground and with play."""
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.odometry import PRIOR, READINGS, BandPass, StrideMeasures
+from hexapod_dynamics.estimation.odometry import PRIOR, READINGS, BandPass, SpeedFactor, StrideMeasures
+from hexapod_dynamics.robot import JointServo
 from hexapod_dynamics.simulation import Truth
 
 G, DT, SPEED, SWING = 9.81, 0.01, 0.08, 0.03
@@ -101,3 +105,53 @@ def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_lo
         errors[used] = predicted / true - 1.0
         assert walk.observer.odometry.strides.surge < 0.7
     assert errors[False] < -0.02 and abs(errors[True]) < 0.6 * abs(errors[False])
+
+
+# ---- the speed factor ------------------------------------------------------------------------------------------------
+
+
+def strides(surge=1.0, deflection=0.0, pitching=0.0):
+    """Return measures as a StrideMeasures has them."""
+    return SimpleNamespace(surge=surge, deflection=deflection, pitching=pitching)
+
+
+def test_a_robot_that_walks_as_its_model_has_the_model_s_way():
+    assert SpeedFactor().update(strides(), 0.0, 0.01) == 0.0
+    assert SpeedFactor().update(StrideMeasures(9.81), 0.0, 0.01) == 0.0  # before anything is measured
+
+
+@pytest.mark.parametrize(
+    ("some", "most", "sign"),
+    [
+        ({"surge": 0.4}, {"surge": -50.0}, 1.0),
+        ({"surge": 1.6}, {"surge": 50.0}, -1.0),
+        ({"deflection": 5e-4}, {"deflection": 1.0}, 1.0),
+        ({"pitching": 0.04}, {"pitching": 9.0}, -1.0),
+    ],
+    ids=["less surge", "more surge", "coxae give way", "tossed"],
+)
+def test_the_way_is_longer_or_shorter_by_a_tenth_at_most(some, most, sign):
+    factor = SpeedFactor()
+    shares = [sign * factor.update(strides(**measures), 0.0, 0.01) for measures in (some, most)]
+    assert 0.005 < shares[0] < shares[1] <= 0.1 and factor.share == sign * shares[1]
+    assert -0.2 < SpeedFactor().update(strides(), 10.0, 0.01) < -0.05  # however much it stumbles
+
+
+def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
+    factor, as_modelled = SpeedFactor(), strides()
+    assert factor.update(as_modelled, 0.01, 0.01) < -0.05
+    for _ in range(1500):
+        factor.update(as_modelled, 0.01, 0.01)
+    assert factor.share == 0.0
+    factor.clear()
+    assert factor.update(as_modelled, 0.01, 0.01) < -0.05
+
+
+def test_play_that_was_identified_lengthens_the_way():
+    """No reading shows play: its strides are longer than the model's, and `identify` has found by how much."""
+    truth, play, drifts = Truth(zone=0.5, hysteresis=0.5), np.radians(0.5), []
+    servo = JointServo(ROBOT.servo.stiffness, dead_zone=np.radians(0.5), play=play)
+    for known in (None, replace(ROBOT, joint_servos=(servo,) * ROBOT.joint_count)):
+        rows = SensedWalk("mujoco", truth, seed=3, gait="auto", known=known).log(14.0)
+        drifts.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))
+    assert drifts[1] < 0.6 * drifts[0]
