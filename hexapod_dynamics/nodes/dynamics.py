@@ -21,7 +21,7 @@ from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, check_topic
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from sensor_msgs.msg import Imu, JointState
 
@@ -64,6 +64,8 @@ class DynamicsNode(RobotNode):
             report = PayloadReport(self, self.prediction.payload)
             self.loop.every(0.05, report.update)  # so that the computation is not in every tick
             self.create_subscription(DiagnosticStatus, "gait_state", report.on_gait_state, LATCHED)
+        if values["odom_topic"]:  # its publisher is created while the robot walks
+            check_topic(self, "odom_topic", values["odom_topic"], ("predicted_state", "joint_states"))
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.nodes.messages import StampConverter, fill_odometry, fill_transform, put, transform, turn
 from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.prediction import PayloadWeighing
-from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand, check_topic, frame, status_of
+from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand, frame, status_of
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
@@ -43,8 +43,6 @@ class PredictionMessages:
 
     def __init__(self, node: RobotNode, observer: Observer, publish_tf: bool, odom_topic: str = "") -> None:
         self._node, self._observer, self._odom_topic = node, observer, odom_topic
-        if odom_topic:  # its publisher is created while the robot walks
-            check_topic(node, "odom_topic", odom_topic)
         base, odom = frame(node, "base_link"), frame(node, "odom")
         self._odometry = Odometry(child_frame_id=base)
         self._odometry.twist.covariance = TWIST_COVARIANCE

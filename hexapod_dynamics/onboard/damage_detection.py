@@ -135,7 +135,8 @@ class DamageDetection:
         detector, findings = self.detector, self.findings()
         values = {
             "detect": self.mode,
-            "declared by this node": ", ".join(detector.decisions.own) or "nothing",
+            # With detect:=report what holds was declared by a person.
+            "declared by this node": ", ".join(detector.decisions.own if self.mode == DECLARE else ()) or "nothing",
             "suspicion": detector.suspicion,
             "below the threshold of a warning": ", ".join(
                 f"{one.name} (p = {one.probability:.2f})"

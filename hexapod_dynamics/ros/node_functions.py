@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -111,14 +111,22 @@ def frame(node: Node, name: str) -> str:
     return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
 
 
-def check_topic(node: Node, parameter: str, topic: str) -> None:
-    """Raise ParameterError if a parameter's value is not the name of a topic."""
+def check_topic(node: Node, parameter: str, topic: str, later: Sequence[str] = ()) -> None:
+    """Raise ParameterError if a parameter's value is not the name of a topic, or that of one which the node has already
+    or will have `later`.
+    """
+
+    def full(name: str) -> str:
+        return expand_topic_name(name, node.get_name(), node.get_namespace())
+
     try:
         validate_topic_name(topic)
-        validate_full_topic_name(expand_topic_name(topic, node.get_name(), node.get_namespace()))
+        validate_full_topic_name(full(topic))
     except (InvalidTopicNameException, ValueError, RuntimeError) as error:  # the latter: of expand_topic_name
         reason = str(error).splitlines()[0].removeprefix("Invalid topic name: ").rstrip(":")
         raise ParameterError(f"{parameter}: {topic!r} is no name of a topic: {reason}") from None
+    if full(topic) in {each.topic_name for each in (*node.subscriptions, *node.publishers)} | set(map(full, later)):
+        raise ParameterError(f"{parameter}: {topic!r} is another topic of this node; choose another name")
 
 
 def text_of(value: object) -> str:

@@ -74,6 +74,12 @@ def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(
     assert [d.action for d in world.onboard.decisions] == ["declare"]
     world.damage(WHOLE)
     assert world.run(12.0, until=lambda world: world.onboard.diagnostics["damage_detector"][0] == "ok")
+    world.damage(WHOLE.without("RM"))
+    world.run(1.0)
+    world.onboard.declare(WHOLE.without("RM"))  # a person does, and this is no decision of the detector's
+    world.run(1.0)
+    level, message, values = world.onboard.diagnostics["damage_detector"]
+    assert level == "ok" and "RM missing" in message and values["declared by this node"] == "nothing"
 
 
 def test_what_is_declared_by_a_person_is_walked_with_at_once():
