@@ -64,6 +64,13 @@ class Record:
     foot_forces: Series | None = None
     forces_predicted: bool = False
 
+    def __repr__(self) -> str:
+        """Tell what is in it, not its numbers."""
+        parts = [self.true, self.predicted, self.measured, self.commanded, self.foot_forces]
+        names = ("true", "predicted", "measured", "commanded", "foot_forces")
+        counts = [f"{name} {len(part.time)}" for name, part in zip(names, parts, strict=True) if part is not None]
+        return f"Record({self.robot!r}, {', '.join([*counts, f'events {len(self.events)}'])})"
+
     def standing(self) -> tuple[Array, NDArray[np.bool_]] | None:
         """Times (T,) [s] and whether each foot stands (T, legs); None without the data.
 

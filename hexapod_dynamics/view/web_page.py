@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import gzip
 import html
 import http
@@ -257,10 +258,12 @@ def listen(host: str, port: int) -> socket.socket:
         # with the port as it was given: getaddrinfo makes 4464 of 70000
         return socket.create_server((address[0], port), family=family, backlog=100, dualstack_ipv6=both)
     except (OSError, UnicodeError, OverflowError) as error:  # no name of a host, no number of a port
-        raise HexapodError(
-            f"the view cannot use {host}:{port}: {error}; choose another port (view_port:= of the launch "
-            "file, parameter `port` of the node); 0 takes any free one"
-        ) from None
+        remedy = (
+            "choose another port (view_port:= of the launch file, parameter `port` of the node); 0 takes any free one"
+        )
+        if isinstance(error, (socket.gaierror, UnicodeError)) or getattr(error, "errno", 0) == errno.EADDRNOTAVAIL:
+            remedy = "the host must be an address of this computer, as 127.0.0.1, or 0.0.0.0 for all of them"
+        raise HexapodError(f"the view cannot use {host}:{port}: {error}; {remedy}") from None
 
 
 def read_client(viser: ModuleType) -> tuple[str, str]:

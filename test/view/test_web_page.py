@@ -44,10 +44,18 @@ def test_a_port_in_use_is_refused_and_port_0_finds_a_free_one():
         first.stop()
 
 
-@pytest.mark.parametrize(("host", "port"), [("a" * 70, 0), ("robot..local", 0), ("127.0.0.1", 70_000)])
-def test_an_address_that_no_computer_has_is_refused_by_name(host, port):
+@pytest.mark.parametrize(
+    ("host", "port", "remedy"),
+    [
+        ("a" * 70, 0, "an address of this computer"),
+        ("robot..local", 0, "an address of this computer"),
+        ("192.0.2.1", 0, "an address of this computer"),
+        ("127.0.0.1", 70_000, "another port"),
+    ],
+)
+def test_an_address_that_this_computer_has_not_is_refused_by_name_and_with_its_remedy(host, port, remedy):
     """The names ended the view with a UnicodeError; of port 70000 it listened to 4464."""
-    with pytest.raises(HexapodError, match=f"cannot use {host}:{port}: "):
+    with pytest.raises(HexapodError, match=f"cannot use {host}:{port}: .*{remedy}"):
         WebPage(host, port)
 
 
