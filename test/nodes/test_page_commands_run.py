@@ -83,7 +83,7 @@ NO_ROBOT = {
     "ros2 topic echo --once": (REFUSED, ""),
 }
 IN_A_COPY = {  # they change the environment or the source tree, so that each of both is a copy
-    "colcon build": "packages? finished",
+    "colcon build": "Finished <<< hexapod_dynamics",
     "python -m pip install gymnasium": "Successfully installed|already satisfied",
     "python3 -m pip install Jetson.GPIO>=2,<3": "Successfully installed",
     "python3 -m pip install vqf>=2,<3": "Successfully installed",
