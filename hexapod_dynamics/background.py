@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Generic, TypeVar, cast
+from typing import IO, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -237,7 +237,7 @@ def serve(function: str) -> None:
         out.write(json.dumps(answer, default=_plain).encode())
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     """Return what JSON can hold of an array or of an object with fields."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else vars(value)
 
