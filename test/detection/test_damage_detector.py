@@ -103,8 +103,7 @@ def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs():
     assert blind.physics.position[0] - begin > 0.8 * 6.0 * 0.077
 
 
-@pytest.mark.parametrize("leg", ["RR", "RF"])
-def test_a_foot_that_is_lost_soon_after_a_leg_is_found(leg):
+def test_a_foot_that_is_lost_soon_after_a_leg_is_found():
     """The body that it tips over was taken for one that had not settled since the first loss.
 
     In some phases of the cycle the robot tips over without RF's foot, sits down and finds it after 4 s only.
@@ -113,10 +112,10 @@ def test_a_foot_that_is_lost_soon_after_a_leg_is_found(leg):
     blind.damage(WHOLE.without("LF"))
     blind.run(5.8)
     assert blind.declared == WHOLE.without("LF")
-    blind.damage(WHOLE.without("LF").broken(f"{leg}.tibia", 0.05))
+    blind.damage(WHOLE.without("LF").broken("RF.tibia", 0.05))
     blind.run(2.0 * CYCLE)
     healthy = WHOLE.parameters()
-    assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", leg}
+    assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", "RF"}
 
 
 def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_two_cycles():
