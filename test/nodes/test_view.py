@@ -221,6 +221,19 @@ def test_stop_is_in_one_place_above_everything_and_two_thirds_of_the_page_are_th
     assert len(set(places)) == 1, places
 
 
+def test_buttons_look_like_buttons_and_the_legend_names_the_translucent_robot(page):
+    spread = """element => {
+        const colour = getComputedStyle(element).backgroundColor.match(/[0-9]+/g) || [0, 0, 0];
+        const [red, green, blue] = colour.map(Number);
+        return Math.max(red, green, blue) - Math.min(red, green, blue);
+    }"""
+    for name in ("halt (x)", "stand up", "sit down", "get up"):
+        button = page.get_by_role("button", name=name, exact=True)
+        # Grey is what cannot be pressed; the page may have just arranged itself anew.
+        wait_for_page(lambda button=button: button.is_enabled() and button.evaluate(spread) > 60, WAIT, name)
+    assert page.get_by_text("translucent robot: the prediction").count() == 1
+
+
 def test_rough_ground_is_drawn(probe, view, page):
     heard = probe.hear(String, "simulator/truth", LATCHED)
     wait_for_page(lambda: heard, WAIT, lambda: view.output)
