@@ -15,7 +15,7 @@ from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.checked_yaml import parse_yaml, read_text
+from hexapod_dynamics.robot.yaml_text import parse_yaml, read_text
 
 KEY = "ros__parameters"
 EXAMPLE = f"sections are needed, as /**/gait: {KEY}: step_height: 0.03"

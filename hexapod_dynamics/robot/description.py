@@ -7,7 +7,6 @@ another position of the centre of mass.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Number, load_yaml
+from hexapod_dynamics.robot.checked_yaml import Number
 from hexapod_dynamics.robot.geometry import Leg, robot_of_program
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Servo
@@ -69,7 +68,7 @@ class Robot:
         object.__setattr__(self, "joint_servos", tuple(self.joint_servos))
         if self.joint_servos and len(self.joint_servos) != self.joint_count:
             raise RobotError(f"joint_servos: {len(self.joint_servos)} given, {self.joint_count} (one a joint) needed")
-        object.__setattr__(self, "_fingerprint", hashlib.sha256(repr(_content(self)).encode()).hexdigest())
+        object.__setattr__(self, "_fingerprint", repr(_content(self)))
         counts = [len(leg.joints) for leg in self.legs]
         object.__setattr__(self, "joint_starts", tuple(sum(counts[:i]) for i in range(len(counts))))
 
@@ -88,6 +87,8 @@ class Robot:
                 if not isinstance(robot, cls):
                     raise RobotError(f"robot() returns {type(robot).__name__}, a Robot needed")
             else:
+                from hexapod_dynamics.robot.yaml_text import load_yaml
+
                 robot = cls(**robot_fields(load_yaml(path)))
         except RobotError as error:
             text = str(error)  # names in a file are not bounded

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import Array, Check, Choice, Number, Part, Section, check_name, number, shown
@@ -208,20 +207,6 @@ def _read_link(section: Section) -> Link:
 # ---- writing ----------------------------------------------------------------------------------------------------
 
 
-class _Dumper(yaml.SafeDumper):
-    """SafeDumper with lists of numbers and names in one line."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-    def represent_list(self, data: list[object]) -> yaml.Node:
-        in_one_line = not any(isinstance(item, dict) for item in data)
-        return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=in_one_line)
-
-
-_Dumper.add_representer(list, _Dumper.represent_list)
-
-
 def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None = None) -> str:
     """YAML text of a robot; notes: comment at its head, each line with a #; comments: {key of the first level: comment
     above it}.
@@ -229,6 +214,8 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
     Each leg that differs from the previous ones has its own module. Raises RobotError for a robot that the format
     cannot describe: links whose axes are rotated about themselves.
     """
+    from hexapod_dynamics.robot.yaml_text import dump_yaml
+
     modules: dict[str, list[dict[str, object]]] = {}
     legs = {}
     for leg in robot.legs:
@@ -255,7 +242,7 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
     text = _comment(notes)
     for key, value in data.items():
         said = _comment((comments or {}).get(key, ""))
-        text += ("\n" + said if said else "") + yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False, width=120)
+        text += ("\n" + said if said else "") + dump_yaml({key: value})
     return text
 
 

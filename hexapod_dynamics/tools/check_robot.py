@@ -28,9 +28,9 @@ from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotErro
 from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.robot.yaml_text import load_yaml
 from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, split_names
 from hexapod_dynamics.tools.commissioning.bench import Bench, Operator, SimulatedOperator
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, of_check, summary

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hexapod_dynamics.errors import HexapodError, RobotError
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import LONGEST_NUMBER, MOST_BYTES
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
+from hexapod_dynamics.robot.yaml_text import LONGEST_NUMBER, MOST_BYTES
 from hexapod_dynamics.tools import check_robot
 from hexapod_dynamics.view.scene import read_description
 

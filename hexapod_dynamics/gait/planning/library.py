@@ -24,8 +24,9 @@ from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.legs import leg_table, weight_shift
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, pattern_plan, tripod_plan, turn_away
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
+from hexapod_dynamics.robot.checked_yaml import Section, shown
 from hexapod_dynamics.robot.robot_file import own_file, packaged_file
+from hexapod_dynamics.robot.yaml_text import load_yaml
 
 FORMAT = 1
 
