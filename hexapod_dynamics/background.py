@@ -135,6 +135,11 @@ class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
             if self._process is not None:
                 self._process.kill()
 
+    def close(self) -> None:
+        """End the job and the thread."""
+        self.cancel()
+        super().close()
+
     def poll(self) -> tuple[Result | None, str] | None:
         """Return (result, "") once when the call has ended, (None, reason) when it failed, else None."""
         try:
@@ -194,7 +199,8 @@ class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
                 process.wait()
         finally:
             clock.cancel()
-            self._process = None
+            with self._changed:
+                self._process = None
         if late.is_set():
             raise HexapodError(f"the job {self._job} gave no answer within {self._limit:.0f} s and was ended")
         if len(answer) > LARGEST:

@@ -81,7 +81,10 @@ def require_positive(
     """
     for name, value in values.items():
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, (str, bytes)) or not (0.0 < number < INFINITY or (zero and number == 0.0)):
+            is_number = isinstance(number, (int, float)) or hasattr(
+                number, "dtype"
+            )  # numpy's, which is not imported here
+            if isinstance(number, bool) or not is_number or not (0.0 < number < INFINITY or (zero and number == 0.0)):
                 raise error(f"{name}: given {value!r}, a finite number {'from' if zero else 'above'} 0 is needed")
 
 

@@ -73,7 +73,7 @@ class AutomaticRate:
     def call(self, now: float) -> str:
         """Register a call and update `rate`; return a message for the log if it has changed, else an empty text."""
         if self._since is None:
-            self._since = self._changed = now
+            self._since, self._calls = now, 0
         if now - self._since < 1.0:
             self._calls += 1
             return ""
@@ -97,6 +97,13 @@ class AutomaticRate:
         self._retry = min(2.0 * self._retry, 16.0 * _RETRY) if failed else _RETRY
         self._turn(now, halved=True)
         return "" if failed else self.assess(now)
+
+    def pause(self, now: float) -> None:
+        """Count no calls until the next one, as nobody needs the full rate; a halved one is tried in full then."""
+        if self.halved:
+            self._turn(now, halved=False)
+            self._trial = True
+        self._since, self._slow = None, 0
 
     def assess(self, now: float) -> str:
         """Return a message while the rate is halved, else an empty text."""

@@ -70,7 +70,8 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     def close(self) -> None:
         """End the thread and delete the socket."""
         self._ending = True
-        _answers(self.path)  # wakes the thread
+        with contextlib.suppress(OSError):
+            _answers(self.path)  # wakes the thread
         self._thread.join(2.0)
         if self._is_there():
             os.unlink(self.path)

@@ -18,7 +18,8 @@ class Wake:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # no `set` writes to a descriptor that has been closed
         self._reader, self._writer = os.pipe()
-        os.set_blocking(self._writer, False)
+        for end in (self._reader, self._writer):
+            os.set_blocking(end, False)
 
     def set(self) -> None:
         """End a wait; without an effect after `close`."""
@@ -31,7 +32,8 @@ class Wake:
         watched = [self._reader] if descriptor < 0 else [self._reader, descriptor]
         ready = select.select(watched, [], [], max(timeout, 0.0))[0]
         if self._reader in ready:
-            os.read(self._reader, 4096)
+            with contextlib.suppress(BlockingIOError):  # another thread that waited has read it
+                os.read(self._reader, 4096)
         return descriptor in ready
 
     def close(self) -> None:

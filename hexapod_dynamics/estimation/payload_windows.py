@@ -42,7 +42,7 @@ class WrenchWindows:
         self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
         # Joint, time, angle, lead and rate of the set-point: of the readings of the open window, which are fewer than
         # this length, and of the newest reading of each joint before it.
-        self._readings: deque[tuple[int, float, float, float, float]] = deque(maxlen=1024)
+        self._readings: deque[tuple[int, float, float, float, float]] = deque(maxlen=1024 * n)
         self._last: dict[int, tuple[int, float, float, float, float]] = {}
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
         self._begin, self._now = math.nan, math.nan

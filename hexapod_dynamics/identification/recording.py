@@ -189,11 +189,11 @@ def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None)
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         missing = [name for name in needed if not rows or name not in rows[0]]
-        if missing:
-            raise IdentificationError(f"{path}: no column {missing[0]}; a sysid_*.csv of lukas/hexapod is needed")
-        values = np.array([[parse_number(row[name]) for name in needed] for row in rows])
+        values = np.array([[] if missing else [parse_number(row[name]) for name in needed] for row in rows])
     except (OSError, TypeError, ValueError, csv.Error) as error:
         raise IdentificationError(f"{path}: {error}") from None
+    if missing:
+        raise IdentificationError(f"{path}: no column {missing[0]}; a sysid_*.csv of lukas/hexapod is needed")
     read, commands = np.split(np.radians(values[:, 2:]), 2, axis=1)
     return _recording(values[:, 0], commands, values[:, 1], read)
 

@@ -147,7 +147,9 @@ class DynamicsNode(RobotNode):
         it.
         """
         watched = self._messages.states_wanted(now)
-        if watched and self.values["automatic_rate"] and (message := self._rate.call(now)):
+        if not watched:
+            self._rate.pause(now)
+        elif self.values["automatic_rate"] and (message := self._rate.call(now)):
             self.get_logger().warning(f"predictions: {message}")
         period = max(1.0 / self._rate.rate, 0.0 if watched else self._longest)
         if period != self._period:

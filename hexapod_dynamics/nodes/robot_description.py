@@ -151,12 +151,13 @@ class RobotDescription(RobotNode):
         return height
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
-        values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
+        values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()} | self.faults.counts()
         if self._no_urdf:
             return "warn", self._no_urdf, values
+        if faults := self.faults.recent(time.monotonic()):
+            return "warn", "; ".join(faults), values
         if not self._is_watched():
             return "ok", "nobody subscribes to /tf", values
         if self._q[""] is None:
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
-        faults = self.faults.recent(time.monotonic())
-        return ("warn", "; ".join(faults), values) if faults else ("ok", "publishing", values)
+        return "ok", "publishing", values

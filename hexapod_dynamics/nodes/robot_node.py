@@ -42,6 +42,7 @@ class RobotNode(GuardedNode):
                 morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
             except MorphologyError as error:
                 self.faults.add("morphology", f"morphology: {error}")
+                self.get_logger().warning(f"morphology is ignored: {error}", throttle_duration_sec=5.0)
                 return
             accept(morphology)
 

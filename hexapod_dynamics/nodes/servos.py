@@ -286,6 +286,7 @@ class ServosNode(RobotNode):
         values["priority of the other threads"] = self.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
+        values |= self.faults.counts()
         values["losses of the stored state"] = self.session_state.losses
         values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}

@@ -125,7 +125,10 @@ def check_topic(node: Node, parameter: str, topic: str, later: Sequence[str] = (
     except (InvalidTopicNameException, ValueError, RuntimeError) as error:  # the latter: of expand_topic_name
         reason = str(error).splitlines()[0].removeprefix("Invalid topic name: ").rstrip(":")
         raise ParameterError(f"{parameter}: {topic!r} is no name of a topic: {reason}") from None
-    if full(topic) in {each.topic_name for each in (*node.subscriptions, *node.publishers)} | set(map(full, later)):
+    taken = {each.topic_name for each in (*node.subscriptions, *node.publishers)} | set(
+        map(node.resolve_topic_name, later)
+    )
+    if node.resolve_topic_name(topic) in taken:
         raise ParameterError(f"{parameter}: {topic!r} is another topic of this node; choose another name")
 
 

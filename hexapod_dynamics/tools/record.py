@@ -95,20 +95,22 @@ def _record(given: argparse.Namespace) -> int:
     # What ends this program, or closes its terminal, ends the recorder. SIGINT, too: a script starts what runs in its
     # background, and what that starts, with SIGINT ignored.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # `nohup` has its purpose
+            signal.signal(number, signal.default_int_handler)
     # In its own session: a Ctrl+C reaches it through this program.
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
-    end = time.monotonic() + (math.inf if given.seconds is None else given.seconds)
+    slowest = time.monotonic() + 60.0  # a recorder that has made no folder by then makes none
     try:
-        while bag.poll() is None and not given.out.is_dir() and time.monotonic() < end:
+        while bag.poll() is None and not given.out.is_dir() and time.monotonic() < slowest:
             time.sleep(0.02)
+        end = math.inf if given.seconds is None else time.monotonic() + given.seconds
         if given.out.is_dir():  # at once, so that even a killed recording has them
             shutil.copyfile(file, given.out / "robot.yaml")
             (given.out / "recording.yaml").write_text(text, encoding="utf-8")
             for photo in given.photos:
                 shutil.copyfile(photo, given.out / photo.name)
-        while bag.poll() is None and time.monotonic() < end:
+        while bag.poll() is None and given.out.is_dir() and time.monotonic() < end:
             time.sleep(0.02)
     except KeyboardInterrupt:
         pass

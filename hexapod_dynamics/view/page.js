@@ -121,16 +121,25 @@
   // as long as one took: the processor that draws is often the one that the simulated robot needs.
   const FEWEST = 12, OVER = 4000;  // [1/s], [ms]
   let pictures = 0, looks = 0;
-  const draw = window.requestAnimationFrame.bind(window);
+  const draw = window.requestAnimationFrame.bind(window), cancel = window.cancelAnimationFrame.bind(window);
+  const waiting = new Map();  // pictures that are asked for, by numbers that the browser does not give
+  let asked = 1e9;
+  const later = (picture, pause) => {
+    const id = asked += 1;
+    waiting.set(id, picture);
+    setTimeout(draw, pause, time => { if (waiting.delete(id)) picture(time); });
+    return id;
+  };
   const count = () => { pictures += 1; window.requestAnimationFrame(count); };
   count();
   const look = setInterval(() => {
-    const slow = pictures < FEWEST * OVER / 1000 && document.visibilityState === "visible", pause = OVER / (pictures + 1);
+    const slow = pictures < FEWEST * OVER / 1000 && document.visibilityState === "visible", pause = Math.min(500, OVER / (pictures + 1));
     pictures = 0;
-    if (slow && link && (looks += 1) > 1) {  // not while it is being loaded
+    if (!slow) looks = 0;
+    else if (link && (looks += 1) > 1) {  // not while it is being loaded
       send({type: SLOW});
-      window.requestAnimationFrame = picture => setTimeout(draw, pause, picture);
-      window.cancelAnimationFrame = clearTimeout;
+      window.requestAnimationFrame = picture => later(picture, pause);
+      window.cancelAnimationFrame = id => { if (!waiting.delete(id)) cancel(id); };
       clearInterval(look);
     }
   }, OVER);

@@ -87,3 +87,16 @@ def test_what_is_left_out_is_counted_and_said(times, left_out):
     assert f"{left_out} of {left_out + len(times)} predictions" in deadlines.assess("predictions")
     assert deadlines.missed == left_out
     assert deadlines.assess("predictions") == ""  # each second is judged by itself
+
+
+def test_pauses_are_no_slow_seconds_and_a_halved_rate_does_not_outlast_one():
+    machine = Machine()
+    for _ in range(20):  # somebody looks for half a second, again and again
+        machine.run(0.5)
+        machine.automatic.pause(machine.now)
+        machine.now += 7.0
+    assert machine.automatic.rate == 100.0 and machine.said == []
+    machine.run(20.0, able=60.0)
+    assert machine.automatic.halved
+    machine.automatic.pause(machine.now)
+    assert machine.automatic.rate == 100.0 and machine.automatic.assess(machine.now) == ""

@@ -291,19 +291,25 @@ class ImuReader(ImuSource):
         self.health.count_error(f"errno {number}" if number else "set-up", f"{where}{error}")
 
     def _exchange(self, ask: Callable[[], Answer]) -> Answer:
-        """Return the answer of the chip, which is asked again after errors; raise the last OSError."""
-        for _ in range(2):  # within one period, for single errors
+        """Return the answer of the chip, which is asked again after errors; raise an UnexpectedAnswer, else the last
+        OSError.
+        """
+        wrong: UnexpectedAnswer | None = None
+        for _ in range(3):  # within one period, for single errors
             try:
                 return ask()
+            except UnexpectedAnswer as error:
+                last: OSError = error
+                wrong = error
             except OSError as error:
-                self._note(error)
-        return ask()
+                last = error
+            self._note(last)
+        raise wrong or last
 
     def _tick(self, sensor: Mpu6050) -> None:
         try:
             sample = self._exchange(sensor.read)
-        except OSError as error:
-            self._note(error)
+        except OSError:
             self._failures += 1
             if self._failures >= 3:  # open and set up again
                 self._close()
@@ -329,6 +335,5 @@ class ImuReader(ImuSource):
             self._exchange(sensor.verify)
             self._next_verify = now + _VERIFY_INTERVAL
         except OSError as error:
-            self._note(error)
             return not isinstance(error, UnexpectedAnswer)
         return True

@@ -135,9 +135,12 @@ class ReadSchedule:
         joints = np.flatnonzero(there if there.any() else due)
         if not joints.size:
             return -1
-        index = self._confirmation_turn = next_in_turn(joints, self._confirmation_turn)
-        self._next_confirmation[index] = now + (SILENT_PROBE if state.silent[index] else 0.02)
-        return index
+        self._confirmation_turn = next_in_turn(joints, self._confirmation_turn)
+        return self._confirmation_turn
+
+    def asked_torque(self, index: int, now: float, *, silent: bool) -> None:
+        """Register that a joint has been asked for its torque."""
+        self._next_confirmation[index] = now + (SILENT_PROBE if silent else 0.02)
 
     def gives_up(self, index: int) -> bool:
         """Register that a missing servo has not answered; return whether it will not be asked for its torque again."""

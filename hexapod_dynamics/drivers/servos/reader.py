@@ -98,6 +98,7 @@ class JointReader:
         if index < 0:
             return
         wanted, loaded = state.torque, self._ask_loaded(index)
+        self._schedule.asked_torque(index, time.monotonic(), silent=bool(state.silent[index]))
         if loaded is None and state.missing[index] and not self.servos.interrupted:
             if self._schedule.gives_up(index) and not state.missing_but_answering[index]:
                 # the servo is really missing; `probe_missing` finds it if it is connected again

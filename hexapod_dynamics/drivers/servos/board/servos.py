@@ -114,7 +114,7 @@ class BoardServos(SerialServos):
         self._answers: deque[tuple[frames.Answer, float]] = deque(maxlen=64)
         self._failure: OSError | None = None  # of the reading thread
         self._reader: threading.Thread | None = None
-        self._end: Wake  # ends a wait of the reading thread
+        self._end: Wake | None = None  # ends a wait of the reading thread
 
     # The port --------------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class BoardServos(SerialServos):
         self._owed.clear()
         self._failure, self._last_frame = None, -math.inf
         self._end = Wake()
-        self._reader = threading.Thread(target=self._read_port, args=(self._fd,), name="board", daemon=True)
+        self._reader = threading.Thread(target=self._read_port, args=(self._fd, self._end), name="board", daemon=True)
         self._reader.start()
         self._await_board()
         self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
@@ -154,11 +154,11 @@ class BoardServos(SerialServos):
 
     def close(self) -> None:
         """Close the port and end the reading thread."""
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            self._end.set()
+        reader, self._reader, end, self._end = self._reader, None, self._end, None
+        if reader is not None and end is not None:
+            end.set()
             reader.join()
-            self._end.close()
+            end.close()
         super().close()
 
     def figures(self) -> dict[str, object]:
@@ -306,12 +306,12 @@ class BoardServos(SerialServos):
 
     # The reading thread ----------------------------------------------------------------------------------------------
 
-    def _read_port(self, fd: int) -> None:
+    def _read_port(self, fd: int, end: Wake) -> None:
         prefer_this_thread(12)
         parser, last, half = self._parser, 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
         try:
             while self._reader is not None:
-                arrived = self._end.wait(half if parser.incomplete else 0.1, fd)
+                arrived = end.wait(half if parser.incomplete else 0.1, fd)
                 now, skipped = time.monotonic(), parser.skipped
                 if arrived:
                     chunk = os.read(fd, 4096)
