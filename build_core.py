@@ -47,9 +47,14 @@ class BuildCore(build_ext):
             ext.sources = [self._translated(), *[name for name in ext.sources if name.endswith(".c")]]
             compile_all = self.compiler.compile
 
+            def compile_one(source: str, options: dict[str, Any]) -> list[str]:
+                if source.endswith("_core.c"):  # what computes in it has its own options: scalar.h
+                    options = options | {"extra_postargs": [*options["extra_postargs"], "-O1"]}
+                return compile_all([source], **options)
+
             def compile_side_by_side(sources: list[str], **options: Any) -> list[str]:
                 with ThreadPoolExecutor(os.cpu_count()) as pool:
-                    objects = pool.map(lambda source: compile_all([source], **options), sources)
+                    objects = pool.map(lambda source: compile_one(source, options), sources)
                     return [name for names in objects for name in names]
 
             self.compiler.compile = compile_side_by_side

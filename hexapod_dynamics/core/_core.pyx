@@ -17,6 +17,9 @@ from hexapod_dynamics.errors import DynamicsError, HexapodError
 
 cnp.import_array()
 
+cdef extern from "scalar.h":
+    pass
+
 include "headers.pxi"
 include "model.pxi"
 include "model_calls.pxi"
