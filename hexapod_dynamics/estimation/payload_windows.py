@@ -41,8 +41,8 @@ class WrenchWindows:
         self._period = command_period
         self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
         # Joint, time, angle, lead and rate of the set-point: of the readings of the open window, which are fewer than
-        # this length, and of the newest reading of each joint before it.
-        self._readings: deque[tuple[int, float, float, float, float]] = deque(maxlen=1024 * n)
+        # this length at 200 readings of a joint a second, and of the newest reading of each joint before it.
+        self._readings: deque[tuple[int, float, float, float, float]] = deque(maxlen=100 * n)
         self._last: dict[int, tuple[int, float, float, float, float]] = {}
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
         self._begin, self._now = math.nan, math.nan
