@@ -46,6 +46,7 @@ TOPICS = (
     "predicted_state",
     "/diagnostics",
 )
+FOLDER_WITHIN = 20.0  # [s]; a recorder that has made no folder by then makes none (2 s here, a Nano is 6x slower)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -100,7 +101,7 @@ def _record(given: argparse.Namespace) -> int:
     # In its own session: a Ctrl+C reaches it through this program.
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
-    slowest = time.monotonic() + 60.0  # a recorder that has made no folder by then makes none
+    slowest = time.monotonic() + FOLDER_WITHIN
     try:
         while bag.poll() is None and not given.out.is_dir() and time.monotonic() < slowest:
             time.sleep(0.02)

@@ -6,6 +6,7 @@ import math
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -200,20 +201,41 @@ def test_a_recorder_that_makes_no_folder_is_ended_after_the_given_time(tmp_path,
     command.write_text('#!/bin/sh\ntrap "exit 0" INT; while :; do sleep 0.05; done\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(record, "FOLDER_WITHIN", 0.5)
     assert record.main(["--out", str(tmp_path / "bag"), "--seconds", "0.5"]) == 1
     assert "ros2 bag record has made no folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_ends_record_or_closes_its_terminal_ends_the_recorder(tmp_path, monkeypatch, number):
-    """Also where a script has started it in its background, with SIGINT ignored."""
+@pytest.fixture(params=[signal.SIG_DFL], ids=["terminal"])
+def recording(tmp_path, monkeypatch, request):
+    """`record`, started from a script's background, where SIGINT is ignored; param: what SIGHUP does there."""
     command, bag = tmp_path / "ros2", tmp_path / "bag"
     command.write_text('#!/bin/sh\nmkdir "$4"; trap ">$4/ended; exit 0" INT; while :; do sleep 0.05; done\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     program = f"from hexapod_dynamics.tools import record; record.main(['--out', {str(bag)!r}])"
-    with subprocess.Popen(["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", program]) as process:
-        wait_until((bag / "recording.yaml").exists, 30.0)
-        process.send_signal(number)
-        assert process.wait(30.0) == 0
-    assert (bag / "ended").exists()
+    ignoring, hang_up = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"], partial(signal.signal, signal.SIGHUP)
+    with subprocess.Popen(
+        [*ignoring, sys.executable, "-c", program], preexec_fn=partial(hang_up, request.param)
+    ) as one:
+        try:
+            wait_until((bag / "recording.yaml").exists, 30.0)
+            yield one, bag / "ended"
+        finally:
+            one.terminate()  # so that its recorder ends, too
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_record_or_closes_its_terminal_ends_the_recorder(recording, number):
+    process, ended = recording
+    process.send_signal(number)
+    assert process.wait(30.0) == 0 and ended.exists()
+
+
+@pytest.mark.parametrize("recording", [signal.SIG_IGN], ids=["nohup"], indirect=True)
+def test_a_recording_under_nohup_goes_on_when_its_terminal_closes(recording):
+    process, ended = recording
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    assert not ended.exists()
