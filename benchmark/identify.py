@@ -1,6 +1,6 @@
 """Prints how well a hidden robot's numbers are identified, and what it carries, on truths that are not the model.
 
-    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--assumed] [--walks] [--jobs 2] [--json FILE]
+    ./with_ros2 python benchmark/identify.py [--first 2000] [--runs 20] [--assumed] [--walks] [--jobs 2] [--json FILE]
 
 Each run: MuJoCo with servos=real of a seed, everything about it hidden; a suspended exercise of a minute and a standing
 one of two, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --assumed: truths
@@ -97,7 +97,7 @@ def identified(seed: int, as_assumed: bool = False):
 def main() -> None:
     """Print the table."""
     parser = results.parser(__doc__)
-    parser.add_argument("--first", type=int, default=1000, help="first seed")
+    parser.add_argument("--first", type=int, default=2000, help="first seed")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--assumed", action="store_true", help="vary all that the deviations contain")
     parser.add_argument("--walks", action="store_true", help="walk with a weight, too")

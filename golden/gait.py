@@ -125,11 +125,11 @@ def worker():
     """Changes of plan in the background, adopted at known ticks."""
     import time
 
-    make = module("planning.background", "planning.library")
-    if not hasattr(make, "PlanWorker"):
-        from hexapod_dynamics import background as make
+    worker = getattr(module("planning.background", "planning.library"), "PlanWorker", None)
+    if worker is None:
+        from hexapod_dynamics.background import LatestCall as worker
     robot = Robot.jethexa()
-    gait = AdaptiveGait(worker=make.PlanWorker()).bind(robot)
+    gait = AdaptiveGait(worker=worker()).bind(robot)
     rows = []
     for lost in (("LF",), ("LF", "RM"), (), ("LM", "RM", "RR"), ("RR",)):
         gait.command(0.07, 0.0, 0.0)

@@ -1,6 +1,6 @@
 """Work in the background, so that the control loop never waits: the latest request counts, a failure is reported.
 
-`PlanWorker` computes in a thread, `BackgroundCall` in a separate process at low priority: its arguments are a pickle,
+`LatestCall` computes in a thread, `BackgroundCall` in a separate process at low priority: its arguments are a pickle,
 its answer is JSON, so that no output of a process is executed, and the caller checks it. `start`, `poll` and `cancel`
 only exchange data with a thread and return at once. The process imports this package from the same place as its caller,
 and nothing from the working directory; it ends when its caller ends.
@@ -33,7 +33,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from hexapod_dynamics.background import serve; serve(sys.argv[1])"
 
 
-class PlanWorker(Generic[Result]):
+class LatestCall(Generic[Result]):
     """Calls one function at a time in a thread; a new request replaces the previous one.
 
     The compiled simulations of a change of plan release the interpreter's lock, so the thread that ticks does not wait
@@ -54,7 +54,7 @@ class PlanWorker(Generic[Result]):
             self._number += 1
             self._asked, self._done, self.busy = function, None, True
             if self._thread is None and not self.closed:
-                self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="latest call", daemon=True)
                 self._thread.start()
 
     def drop(self) -> None:
@@ -107,7 +107,7 @@ class PlanWorker(Generic[Result]):
                     self._changed.notify_all()
 
 
-class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
+class BackgroundCall(LatestCall[tuple[Result | None, str]], Generic[Result]):
     """One call at a time of a function in a process; a new call replaces the previous one.
 
     function: "module:name", which is imported in the process; errors call the job by its name. check: makes the result
@@ -152,6 +152,7 @@ class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
     def _result(self, call: int, arguments: tuple[object, ...]) -> tuple[Result, str]:
         """Return the checked answer of the process; in the worker's thread."""
         given = [one() if callable(one) else one for one in arguments]
+        # The unpickler peeks beyond the pickle and would wait there, because the pipe stays open.
         text = self._answer(call, pickle.dumps(given) + b"\n")
         try:
             answer = json.loads(text)

@@ -24,7 +24,7 @@ from hexapod_dynamics.detection.posterior import Judgement, Posterior
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
-from hexapod_dynamics.detection.timing import Timing
+from hexapod_dynamics.detection.timing import SLOWEST, Timing
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
@@ -47,7 +47,7 @@ class Stepping(Protocol):
 class DamageDetector:
     """Finds damage of a Robot; all times are seconds on one clock that the caller chooses.
 
-    Call `command`, `measure_joints`, `measure_attitude` and `bus` with the data as they arrive, `update` 20 to 50 times
+    Call `command`, `measure_joint`, `measure_attitude` and `bus` with the data as they arrive, `update` 20 to 50 times
     a second, and `set_morphology` after every change of the declared morphology.
 
     Args:
@@ -109,17 +109,13 @@ class DamageDetector:
             self.following = following
             self.restart()
 
-    def measure_joints(self, time: float, angles: np.ndarray) -> None:
-        """Add measured joint angles (n,) [rad], NaN for joints that were not read; `time` [s] of the readings."""
-        joints = np.flatnonzero(np.isfinite(angles)).tolist()
-        if joints:
-            self._timing.reading(time)
-        for joint in joints:
-            angle = float(angles[joint])
-            self.features.reading(time, joint, angle)
-            self._angle[joint] = angle
-            self.bus_evidence.measured(time, joint)
-            self._recovered.reading(time, joint, angle, float(self._commanded[joint]))
+    def measure_joint(self, time: float, joint: int, angle: float) -> None:
+        """Add the angle [rad] of a joint that was read at `time` [s]."""
+        self._timing.reading(time)
+        self.features.reading(time, joint, angle)
+        self._angle[joint] = angle
+        self.bus_evidence.measured(time, joint)
+        self._recovered.reading(time, joint, angle, float(self._commanded[joint]))
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Add the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
@@ -190,7 +186,8 @@ class DamageDetector:
         self.decisions.drop_ended(time, self.following and self.posterior.walks and not self.disturbed)
         if self._timing.update(time) and self.features.model.started:
             self.restart()
-        if self._timing.recent(time):  # the model does not start yet, because further data may be late, too
+        # The model does not start yet, because further data may be late, too, or never, because commands are too rare.
+        if self._timing.recent(time) or self.settings.command_period > SLOWEST:
             self.features.restart()
             return self._from_bus(time)
         found = self._from_bus(time)
@@ -326,6 +323,11 @@ class DamageDetector:
             missing.append("the servos do not execute joint_commands: only silent servos can be found")
         elif time - self._last_command > 1.0:
             missing.append("no joint_commands: only silent servos and torque that is off can be found")
+        elif (period := self.settings.command_period) > SLOWEST:
+            missing.append(
+                f"command_period is {period:g} s: only silent servos and torque that is off can be found, "
+                f"a lost foot with {SLOWEST:g} s or less"
+            )
         if time - self._last_attitude > 1.0:
             missing.append("no attitude from the IMU: a lost foot whose servos answer cannot be found")
         if self.disturbed and not missing and self._timing.why:

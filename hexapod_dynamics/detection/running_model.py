@@ -34,7 +34,8 @@ class RunningModel:
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
         n = robot.joint_count
         self.period = settings.command_period
-        self._delay, self._servo, self._guard = settings.command_delay, robot.servo, PoseGuard.of_robot(robot)
+        self._delay, self._servo = settings.command_delay, robot.servo
+        self._guard = PoseGuard.of_robot(robot, settings.guard)
         self._model = Predictor(robot, timestep=settings.timestep)
         self.time = np.full(_TICKS, np.nan)
         self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
@@ -100,7 +101,7 @@ class RunningModel:
                 self._hold()
             interval = min(max(at - self._tick_time, 0.5 * self.period), 2.0 * self.period)
             self._tick(at, self._guard.update(positions, self._torques, interval))
-        while time - self._tick_time > 0.1 + self._delay:  # five commands late: the servos hold
+        while time - self._tick_time > 5.0 * self.period + self._delay:  # five commands are missing: the servos hold
             self._hold()
 
     def _hold(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError
 
 
@@ -14,7 +15,7 @@ class DetectorSettings:
     declare: mean probability of a damage over half a second, above which it is declared; the network's own thresholds
     may be higher. suspect: above which it is suspected. silent_after: a servo that has not answered for this time is
     silent. timestep: of the model. command_delay: from a command to the start of the servos. command_period: time in
-    which a servo moves to its target.
+    which a servo moves to its target. guard: bounds of the commands in the servos' guard; None: its own for the robot.
     """
 
     declare: float = 0.9
@@ -23,9 +24,12 @@ class DetectorSettings:
     timestep: float = 2e-3
     command_delay: float = 0.018
     command_period: float = 0.02
+    guard: GuardSettings | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.__dict__.items():
+            if name == "guard":  # checks itself
+                continue
             if name in ("declare", "suspect"):
                 good, allowed = 0.0 < value < 1.0, "numbers above 0 and below 1"
             elif name == "command_delay":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.background import PlanWorker
+from hexapod_dynamics.background import LatestCall
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
@@ -44,7 +44,7 @@ class AdaptiveGait(Gait):
     `sense`. tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never. pattern:
     "auto", or "wave" or "ripple": these gaits on the legs that are left, without a plan and its sway. planner: a
     BackgroundPlanner that makes a missing plan while the robot sits; None: the robot stays down. worker: a
-    PlanWorker, which computes changes of plan in parallel to the walk; None: they are computed at once. plans: a
+    LatestCall, which computes changes of plan in parallel to the walk; None: they are computed at once. plans: a
     PlanLibrary or the path of its file; by default the file of the package for this robot. ground: whether lift,
     position of the body, tilt limit and commands adapt to the ground (terrain.py). weighing_sway [m]: sway of the
     walking body while a load is weighed (body_shift.py); none without `ground`.
@@ -81,7 +81,7 @@ class AdaptiveGait(Gait):
         pattern: str = "auto",
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
-        worker: PlanWorker | None = None,
+        worker: LatestCall | None = None,
         ground: bool = True,
         weighing_sway: float = 0.0,
     ) -> None:
@@ -394,4 +394,4 @@ def make(kind: str, values: Mapping[str, GaitValue]) -> AdaptiveGait:
     """Return the AdaptiveGait for the parameters of the node `gait`, whose period 0 is automatic; kind: its pattern."""
     settings: dict[str, Any] = {name: values[name] for name in LIVE}
     settings |= {"period": values["period"] or None, "plans": values["plans"] or None, "pattern": kind}
-    return AdaptiveGait(**settings, planner=BackgroundPlanner(), worker=PlanWorker())
+    return AdaptiveGait(**settings, planner=BackgroundPlanner(), worker=LatestCall())

@@ -1,7 +1,7 @@
 """Change of plan while the robot walks: whether the feet support the body, and the phase at which the new plan
 starts.
 
-A change is made on a copy of the gait, in another thread if the gait has a PlanWorker; the gait itself adopts it in a
+A change is made on a copy of the gait, in another thread if the gait has a LatestCall; the gait itself adopts it in a
 tick, by copying numbers only.
 """
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_dynamics.detection.timing import SLOWEST
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.identification.recording import Recording
@@ -26,7 +27,6 @@ from hexapod_dynamics.se3 import euler_zyx
 
 Array = NDArray[np.float64]
 TICK = 0.01  # [s] of the model
-SLOWEST = 0.04  # [s] period of commands that the damage detector can use
 AGES = ((0.05, 0.15), (0.4, 0.5))  # [s] ages of a prediction that are scored
 
 
@@ -158,7 +158,7 @@ def score(
     of the time; it does not for commands that are too seldom. Raises IdentificationError for one that is too short.
     """
     recording.check(robot, "a walk")
-    detect, now = detect and recording.command_period < SLOWEST, float(recording.command_time[0])
+    detect, now = detect and recording.command_period <= SLOWEST, float(recording.command_time[0])
     morphology = Morphology.whole(robot) if morphology is None else morphology
     replay = _Replay(robot, now, recording.command_period, morphology, detect, command_delay)
     readings = list(zip(recording.reading_joint.tolist(), recording.readings.tolist(), strict=True))

@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
@@ -36,7 +37,7 @@ class DamageDetectorNode(RobotNode):
         super().__init__("damage_detector", PARAMETERS)
         robot, values = self.robot, self.values
         try:
-            settings = settings_of(DetectorSettings, values)
+            settings = settings_of(DetectorSettings, values, guard=settings_of(GuardSettings, values))
             self.detection = DamageDetection(robot, values["detect"], settings, faults=self.faults)
         except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
             raise ParameterError(str(error)) from None

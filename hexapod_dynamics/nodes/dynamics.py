@@ -71,7 +71,7 @@ class DynamicsNode(RobotNode):
 
     def _on_command(self, message: JointState) -> None:
         topic, now, age = "joint_commands", time.monotonic(), age_of(message.header.stamp)
-        if self.refuses_age(topic, age):
+        if self.rejects_stamp(topic, age):
             return
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
         refusal = self.joints.command_refusal(names, positions, velocities)  # by the same rule as in `servos`
@@ -99,7 +99,7 @@ class DynamicsNode(RobotNode):
 
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
         now, age = time.monotonic(), age_of(message.header.stamp)
-        if not self.refuses_age(topic, age):
+        if not self.rejects_stamp(topic, age):
             at = now - max(age, 0.0)
             readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
             for joint, angle, before in readings or ():
@@ -107,7 +107,7 @@ class DynamicsNode(RobotNode):
 
     def _on_imu(self, message: Imu) -> None:
         now, age = time.monotonic(), age_of(message.header.stamp)
-        if self.refuses_age("imu/data", age):
+        if self.rejects_stamp("imu/data", age):
             return
         if message.orientation_covariance[0] == NOT_GIVEN:
             self.faults.add("imu/data", "imu/data carries no orientation yet (covariance -1)")
@@ -122,9 +122,8 @@ class DynamicsNode(RobotNode):
     def _tick(self) -> None:
         begin = time.monotonic()
         self._deadlines.call(begin)
-        if (
-            self._command_age
-        ):  # the last prediction before the next command is 6 ms before it, so that it has the torques
+        # The last prediction before the next command is 6 ms before it, so that it has the torques.
+        if self._command_age:
             wanted = (self.values["command_period"] - 0.006) % self._period
             self.loop.align(self._command_age, wanted, gain=0.02)  # at most 1 % slower, whatever the delays
             self._command_age = 0.0
@@ -146,7 +145,8 @@ class DynamicsNode(RobotNode):
         """Predict once a command while only the torques are used, and at half the rate while this machine cannot hold
         it.
         """
-        watched = self._messages.states_wanted(now)
+        # Where once a command is the full rate, nothing is saved while nobody watches.
+        watched = self._messages.states_wanted(now) or self._longest <= 1.0 / self._rate.full
         if not watched:
             self._rate.pause(now)
         elif self.values["automatic_rate"] and (message := self._rate.call(now)):

@@ -65,7 +65,7 @@ class RobotNode(GuardedNode):
             None if message.angular_velocity_covariance[0] == NOT_GIVEN else (w.x, w.y, w.z),
         )
 
-    def refuses_age(self, topic: str, age: float, limit: float = 0.5) -> bool:
+    def rejects_stamp(self, topic: str, age: float, limit: float = 0.5) -> bool:
         """Return whether a message is more than `limit` [s] old, or as far in the future; that is a fault then."""
         refusal = stamp_refusal(age, limit)
         if refusal:

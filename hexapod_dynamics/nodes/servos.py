@@ -89,7 +89,8 @@ class ServosNode(RobotNode):
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
         self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)
-        longest = min(self._period, 1.0 / values["rate"])
+        # A whole number of ticks in a command period, so that each command meets one.
+        longest = self._period / math.ceil(self._period * values["rate"] - 1e-9)
         self._ticks = min(0.01, longest), longest  # [s]: a command waits for the next one; while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop: TickLoop = TickLoop(self, self._ticks[False], self._tick)
@@ -220,7 +221,7 @@ class ServosNode(RobotNode):
 
     def _tick(self) -> None:
         now = time.monotonic()
-        if now - self._commanded > 2.5 * self._ticks[True]:
+        if now - self._commanded > 2.5 * self._period:
             self._punctual = 0
             self.loop.set_period(self._ticks[False])
         self._is_backlog(now)

@@ -50,7 +50,7 @@ class VelocityInput:
     def _accept(self, message: Twist | TwistStamped) -> None:
         twist = message
         if self._kind is TwistStamped:
-            if self._node.refuses_age(TOPIC, age_of(message.header.stamp), self._oldest):
+            if self._node.rejects_stamp(TOPIC, age_of(message.header.stamp), self._oldest):
                 return
             twist = message.twist
         self._on_twist((twist.linear.x, twist.linear.y, twist.angular.z))

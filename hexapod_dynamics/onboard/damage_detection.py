@@ -55,8 +55,7 @@ class DamageDetection:
     ) -> None:
         self.robot, self.mode, self.faults = robot, mode, faults or Faults()
         self.detector = detector if detector is not None else DamageDetector(robot, settings)
-        n = robot.joint_count
-        self._reading, self._torques = np.full(n, np.nan), np.zeros(n)
+        self._torques = np.zeros(robot.joint_count)
         self._updated: float | None = None  # time of the last update
         self._reported: dict[tuple[object, ...], float] = {}  # decisions that were reported, and the times
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
@@ -74,9 +73,7 @@ class DamageDetection:
 
     def joint(self, t: float, joint: int, angle: float) -> None:
         """Process the angle [rad] of a joint that was read at the time t [s]."""
-        self._reading[joint] = angle
-        self.detector.measure_joints(t, self._reading)
-        self._reading[joint] = np.nan
+        self.detector.measure_joint(t, joint, angle)
 
     def imu(self, t: float, reading: ImuReading) -> None:
         """Process a sample of the IMU."""

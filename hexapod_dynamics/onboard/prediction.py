@@ -287,7 +287,7 @@ class Prediction:
     def _assess(self, missing: list[str], late: list[str], faults: list[str]) -> tuple[str, str]:
         observer = self.observer
         if JOINTS in missing:
-            return "error", "; ".join(["no joint_states: the prediction is paused", *faults])
+            return "error", "; ".join(["no joint_states: the prediction is paused", *late, *faults])
         if not observer.started:
             unknown = observer.morphology.existing_mask & ~np.isfinite(observer.joint_filter.latest)
             names = ", ".join(np.array(observer.robot.joint_names)[unknown]) or "the attitude"

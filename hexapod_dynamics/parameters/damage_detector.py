@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT
-from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.spec import ParameterSpec, of_fields
 
 MODE = f"{DECLARE}: call set_morphology; {REPORT}: only publish the hypotheses"
 PARAMETERS = (
     COMMAND_PERIOD,
+    *GUARD,
     ParameterSpec("detect", DECLARE, MODE, choices=(DECLARE, REPORT)),
     ParameterSpec("rate", 25.0, "updates per second", 5.0, 100.0),
     *of_fields(

@@ -63,10 +63,8 @@ def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_agai
         detector.command(now, gait.step(0.02)[0].copy())
         blocked = TORN <= now < TORN + 0.5 and tick % 6
         for _ in range(0 if blocked else 2):
-            angles = np.full(18, np.nan)
             joint = turn % 18 if now < TORN else healthy[turn % 12]
-            angles[joint] = gait.position[joint]
-            detector.measure_joints(now, angles)
+            detector.measure_joint(now, joint, float(gait.position[joint]))
             turn += 1
         detector.measure_attitude(now, np.eye(3))
         found += [(one.name, now - TORN) for one in detector.update(now)]
@@ -77,9 +75,7 @@ def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_agai
 def measure_two(detector, now, tick, here):
     """Measure two joints of `here` (18,) [rad], other ones at each tick: all 18 in nine ticks, from tick 1 on."""
     for joint in (2 * (tick - 1) % 18, (2 * tick - 1) % 18):
-        angles = np.full(18, np.nan)
-        angles[joint] = here[joint]
-        detector.measure_joints(now, angles)
+        detector.measure_joint(now, joint, float(here[joint]))
 
 
 def returning(stands, until=""):
@@ -118,14 +114,32 @@ def test_legs_that_never_answer_are_declared_missing_within_five_seconds(lost):
     silent = np.zeros(ROBOT.joint_count, bool)
     for leg in lost:
         silent[list(ROBOT.leg_joints(leg))] = True
-    angles = np.where(silent, np.nan, 0.1)
     found = {}
     for tick in range(250):
         time = 0.02 * tick
         detector.command(time, np.full(ROBOT.joint_count, 0.1))
-        detector.measure_joints(time, angles)
+        for joint in np.flatnonzero(~silent).tolist():
+            detector.measure_joint(time, joint, 0.1)
         if tick % 50 == 0:
             detector.bus(time, silent, np.zeros_like(silent))
         for decision in detector.update(time + 0.005):
             found |= decision.values
     assert found == {f"legs.{leg}": False for leg in lost}
+
+
+def test_with_commands_that_are_too_rare_for_its_model_it_finds_what_the_bus_tells_and_says_so():
+    detector = DamageDetector(ROBOT, DetectorSettings(command_period=0.05))
+    silent = np.isin(np.arange(18), ROBOT.leg_joints("RM"))
+    found = []
+    for k in range(100):
+        time = 0.05 * k
+        detector.command(time, np.zeros(18))
+        for joint in np.flatnonzero(~silent).tolist():
+            detector.measure_joint(time, joint, 0.0)
+        detector.measure_attitude(time, np.eye(3))
+        if k % 20 == 0:
+            detector.bus(time, silent, np.zeros(18, bool))
+        found += [one.name for one in detector.update(time + 0.005)]
+    assert found == ["RM missing"]
+    assert "command_period is 0.05 s" in detector.missing_inputs(5.0)[0]
+    assert not detector.features.model.started

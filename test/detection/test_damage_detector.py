@@ -157,9 +157,9 @@ def test_without_measurements_commands_or_imu_it_says_what_it_missing_inputs_and
         assert detector.update(0.02 * k + 0.01) == []
     words = " ".join(detector.missing_inputs(3.0))
     assert "no joint is measured" in words and "no attitude from the IMU" in words and "joint_commands" not in words
-    angles = np.zeros(18)
     for k in range(150, 300):
-        detector.measure_joints(0.02 * k, angles)
+        for joint in range(18):
+            detector.measure_joint(0.02 * k, joint, 0.0)
         assert detector.update(0.02 * k + 0.01) == []
     assert any("no joint_commands" in word for word in detector.missing_inputs(6.0))
 

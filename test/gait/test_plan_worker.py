@@ -10,7 +10,7 @@ from support.audited import audited
 from support.gait_steps import steps
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.background import PlanWorker
+from hexapod_dynamics.background import LatestCall
 from hexapod_dynamics.gait import AdaptiveGait, plan_change
 from hexapod_dynamics.gait.planning import library as choices
 from hexapod_dynamics.gait.planning.library import PlanLibrary
@@ -24,7 +24,7 @@ TICK = 0.02
 
 @pytest.fixture
 def gait():
-    made = AdaptiveGait(worker=PlanWorker()).bind(ROBOT)
+    made = AdaptiveGait(worker=LatestCall()).bind(ROBOT)
     yield made
     made.close()
 
@@ -107,7 +107,7 @@ def test_the_thread_that_ticks_opens_nothing_and_works_nothing_out(monkeypatch):
             gait.set_morphology(three)  # the mirror image
             ticks_until(gait, lambda: gait.plan is not None and "FL" not in gait.plan.legs)
         assert not events, events
-        assert threads == {"plan worker"}
+        assert threads == {"latest call"}
         assert waiting[0] == "sitting" and "while it is made in the background" in waiting[1]
     finally:
         gait.close()
@@ -205,7 +205,7 @@ def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch,
 
 
 def test_a_request_made_while_the_answer_before_is_fetched_is_not_lost():
-    worker = PlanWorker()
+    worker = LatestCall()
     worker.request(lambda: "first")
     while worker._done is None:
         time.sleep(0.001)
