@@ -1,12 +1,26 @@
-"""What .ci/run calls: no test is left out by it."""
+"""What .ci/run calls: no test is left out by it, and what fails makes it fail."""
 
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import pytest
 from conftest import ALONE, LONG, LONGEST, MARKERS, PACED
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = (ROOT / ".ci" / "run").read_text()
+# In place of with_ros2: writes down its words, and fails where they contain $BROKEN, as pytest with a failed test does.
+STAND_IN = """#!/usr/bin/env bash
+echo "$*" >>calls
+[[ -n $BROKEN && "$*" == *"$BROKEN"* ]] || exit 0
+if [[ "$*" =~ cache_dir=([^ ]*) ]]; then
+    mkdir -p "${BASH_REMATCH[1]}/v/cache"
+    echo '{"test/test_one.py::test_that": true}' >"${BASH_REMATCH[1]}/v/cache/lastfailed"
+fi
+exit 1
+"""
 
 
 def test_the_folders_of_tests_in_real_time_are_all_in_ci():
@@ -35,3 +49,51 @@ def test_every_marker_of_a_default_run_has_its_step():
         "(pure or long or papers) and not slow",
         "(waiting or paced or alone) and not slow",
     } <= set(parts)
+
+
+@pytest.fixture
+def run_ci(tmp_path):
+    """Run .ci/run as written where everything that it calls passes at once, but what contains the given words."""
+    for name, text in {"with_ros2": STAND_IN, "bin/chromium": "#!/bin/sh\n", "bin/check_urdf": "#!/bin/sh\n"}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy2(ROOT / ".ci" / "run", tmp_path / ".ci")
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+
+    def run(broken=""):
+        done = subprocess.run([".ci/run"], cwd=tmp_path, env=environment | {"BROKEN": broken}, check=False, text=True,
+                              capture_output=True, timeout=60)  # fmt: skip
+        return done.returncode, done.stdout, (tmp_path / "calls").read_text()
+
+    return run
+
+
+def test_ci_runs_every_step_and_passes(run_ci):
+    code, printed, calls = run_ci()
+    assert code == 0 and "FAILED" not in printed, printed
+    for step in ("ruff check .", "ruff format --check .", "lint-imports", "mypy", "python -m sphinx", "colcon test",
+                 "hadolint", "(pure or long or papers) and not slow", "ros2_tools/tests"):  # fmt: skip
+        assert step in calls
+    assert "--last-failed" not in calls
+
+
+@pytest.mark.parametrize("step", ["environment", "types", "documents"])
+def test_a_step_that_fails_makes_ci_fail_after_all_others_have_run(run_ci, step):
+    code, printed, calls = run_ci({"environment": "true", "types": "mypy", "documents": "sphinx"}[step])
+    assert code == 1 and printed.endswith(f"FAILED: {step}\n"), printed
+    assert "ros2_tools/tests" in calls and "ruff check ." in calls
+
+
+def test_a_test_that_fails_beside_others_and_passes_alone_is_named_and_no_failure(run_ci):
+    code, printed, calls = run_ci("-n 4 --dist loadfile -c ros2_tools")
+    assert code == 0 and "==== the first time: ros2_tools" in printed, printed
+    assert calls.splitlines()[-1].startswith("python -m pytest -v --last-failed")
+
+
+@pytest.mark.parametrize("tests", ["ros2_tools/tests", "not slow"])
+def test_a_test_that_fails_alone_too_makes_ci_fail(run_ci, tests):
+    code, printed, _ = run_ci(tests)
+    assert code == 1 and "FAILED: what failed beside others, alone" in printed, printed

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.page_commands import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -48,7 +49,15 @@ def test_every_path_below_docs_that_is_named_exists():
     assert missing == set()
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_a_page_names_exists(page):
+    """By its path in the repository or, as in docs/architecture.md, in the package; NAME is the reader's own."""
+    named = re.findall(r"`((?:\w+/)+\w+\.(?:py|h|pxi|yaml|json|xml|rviz|md))`", page.read_text(encoding="utf-8"))
+    missing = [file for file in named if not ((ROOT / file).exists() or (ROOT / "hexapod_dynamics" / file).exists())]
+    assert [file for file in missing if not re.search(r"/(NAME|NODE)\.", file)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
     text = page.read_text(encoding="utf-8")
     for target, heading in re.findall(r"\]\(([^)#\s:]*)(?:#([\w-]+))?\)", text):
