@@ -159,12 +159,13 @@ class SerialDevice(ABC):
         """Remove the port and end the thread."""
         self._stopping = True
         self._wake.set()
-        if self._thread.is_alive():
+        if self._thread.ident is None:  # never started
+            self._wake.close()
+        else:
             self._thread.join(2.0)
         self.unplug()
         if self._claim is not None:
             self._claim.release()
-        self._wake.close()
 
     def plug_in(self) -> None:
         """Make a new pty and point the link at it."""
@@ -262,6 +263,7 @@ class SerialDevice(ABC):
             now = time.monotonic()
             while (event := self._next_due(now)) is not None:
                 event.action(event.when)
+        self._wake.close()
 
     def _next_due(self, now: float) -> Event | None:
         with self._events_lock:

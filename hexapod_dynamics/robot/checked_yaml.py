@@ -114,7 +114,7 @@ def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
     try:
         given = np.asarray(array_like)
-        array = np.array(given, dtype=float)
+        array = np.array(given.real, dtype=float)
     except (TypeError, ValueError):
         raise RobotError(f"{name}: {array_like!r} is not made of numbers") from None
     if np.iscomplexobj(given):

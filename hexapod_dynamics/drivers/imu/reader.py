@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import select
 import socket
 import threading
 import time
@@ -27,6 +26,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import (
 )
 from hexapod_dynamics.drivers.servos.board.protocol import SAMPLE
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class ImuSource:
         if expected:
             self.health.last_error = f"no {expected}{remedy}"
         self._late, self._counted = "", (0, 0)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
+        self._stopping, self._wake = False, Wake()
+        self._thread = threading.Thread(target=self._live, name="imu", daemon=True)
 
     def start(self) -> None:
         """Begin to receive or to read; failures are tried again until it succeeds."""
@@ -88,9 +88,16 @@ class ImuSource:
 
     def stop(self, timeout: float = 1.0) -> None:
         """End the thread, which releases what it uses."""
-        self._stopping.set()
-        if self._thread.is_alive():
+        self._stopping = True
+        self._wake.set()
+        if self._thread.ident is None:  # never started
+            self._wake.close()
+        else:
             self._thread.join(timeout)
+
+    def _live(self) -> None:
+        self._run()
+        self._wake.close()
 
     def _run(self) -> None:
         """Receive or read until `_stopping` is set; without a thread of its own, do nothing."""
@@ -191,8 +198,8 @@ class RelayedImu(ImuSource):
     def _run(self) -> None:
         self.health.priority = prefer_this_thread(10)
         receiver = self._socket
-        while receiver is not None and not self._stopping.is_set():
-            if select.select([receiver], [], [], 0.1)[0]:
+        while receiver is not None and not self._stopping:
+            if self._wake.wait(0.1, receiver.fileno()):
                 self._receive(receiver.recv(SAMPLE.size + 1))
             else:
                 self.check_timeout(time.monotonic())
@@ -232,7 +239,7 @@ class ImuReader(ImuSource):
         self.health.priority = prefer_this_thread(10)
         period = 1.0 / self.settings.rate
         due = time.monotonic()
-        while not self._stopping.is_set():
+        while not self._stopping:
             if self._sensor is None:
                 self._sensor = self._open()
                 due = time.monotonic()
@@ -249,18 +256,15 @@ class ImuReader(ImuSource):
         self._close()
 
     def _sleep(self, seconds: float) -> None:
-        """Sleep until the time is over or the thread is to end.
-
-        Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
-        """
+        """Sleep until the time is over or the thread is to end."""
         end = time.monotonic() + seconds
-        while not self._stopping.is_set() and time.monotonic() < end:
-            time.sleep(min(seconds, 0.02))
+        while not self._stopping and (left := end - time.monotonic()) > 0.0:
+            self._wake.wait(left)
 
     def _open(self) -> Mpu6050 | None:
         """Open the bus and set the chip up, after a pause that grows with the attempts; None if it fails."""
         self._sleep((0.0, 0.1, 0.2, 0.5)[min(self._attempts, 3)])
-        if self._stopping.is_set():
+        if self._stopping:
             return None
         self._attempts += 1
         try:
