@@ -23,6 +23,7 @@ from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
 
@@ -54,7 +55,7 @@ class SimulatedRobot:
         morphology: at the start.
         directory: folder of the device files, see `runtime_directory`.
         timestep: of the physics [s].
-        bus: which virtual servo hardware, see `buses`.
+        bus: which virtual servo hardware, one of `hardware.BUSES`.
         physics: "built_in" or "mujoco". truth: how the simulated robot differs from `robot`.
 
     The robot starts in the standing pose of its gait, its servos switched on.
@@ -79,21 +80,16 @@ class SimulatedRobot:
         PHYSICS[physics].check_truth(truth or Truth())
         self.robot = robot
         self.lock = threading.RLock()  # guards the physics
-        joints = robot.joints
-        missing = [joint.name for joint in joints if joint.servo_id is None]
-        if missing:
-            raise HexapodError(
-                f"joint {missing[0]} has no servo_id in the robot file: the simulated bus needs one for each joint"
-            )
+        servo_map = ServoMap.from_robot(robot)
         standing = TripodGait().bind(robot, morphology).position
-        self._zeros = np.array([joint.servo_zero for joint in joints])  # what the servos read at the joints' zeros
+        self._zeros = np.array(servo_map.zeros)  # what the servos read at the joints' zeros
         self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
         self._steps = max(1, round(4e-3 / timestep))  # that are made at once
         self._chunk = self._steps * timestep  # [s] their duration
         self.hardware = make_hardware(
             bus,
-            [joint.servo_id for joint in joints if joint.servo_id is not None],
-            [joint.servo_direction or 1 for joint in joints],
+            servo_map.ids,
+            servo_map.directions,
             standing,
             self.sensor,
             directory,

@@ -27,7 +27,7 @@ class SuspendedRobot:
 
     directory: of the device files. turned_round: joints whose servo is mounted the other way round. imu_rotation (3, 3)
     body <- chip, if it differs from the robot's description. loaded: whether the servos exert torque from the
-    start. bus: which servo hardware, see `buses`.
+    start. bus: which servo hardware, one of `hardware.BUSES`.
     """
 
     def __init__(
