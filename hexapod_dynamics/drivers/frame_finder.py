@@ -10,7 +10,8 @@ class FrameFinder(ABC):
     bytes further, so that a frame behind a false header is found.
 
     header: the first bytes of each frame. shortest: number of bytes from which the size of a frame follows. damaged:
-    number of frames with a wrong checksum. skipped: number of bytes that belong to no frame.
+    number of frames with a wrong checksum, broken: the last of them since `reset`. skipped: number of bytes that belong
+    to no frame.
     """
 
     header: bytes
@@ -19,6 +20,7 @@ class FrameFinder(ABC):
 
     def __init__(self) -> None:
         self.damaged = self.skipped = 0
+        self.broken = self._echo = b""
         self._held = bytearray()
 
     @abstractmethod
@@ -30,18 +32,25 @@ class FrameFinder(ABC):
         """Whether the checksum of a complete frame is right."""
 
     @property
-    def incomplete(self) -> bool:
-        """Whether the beginning of a frame has come."""
-        return len(self._held) > 0
+    def incomplete(self) -> int:
+        """Number of bytes of the beginning of a frame that have come."""
+        return len(self._held)
 
-    def reset(self) -> None:
-        """Discard the beginning of a frame, after a pause on the line."""
+    def reset(self, echo: bytes = b"") -> None:
+        """Discard the beginning of a frame, after a pause on the line; `echo` is passed over if it comes first."""
         self._skip(len(self._held))
+        self.broken, self._echo = b"", echo
 
     def find(self, chunk: bytes) -> list[tuple[bytes, int]]:
         """Take the next bytes; return the frames that are complete now, each with the number of bytes behind it."""
         held = self._held
         held += chunk
+        if self._echo:
+            if len(held) < len(self._echo) and self._echo.startswith(held):
+                return []
+            if held.startswith(self._echo):
+                del held[: len(self._echo)]
+            self._echo = b""
         found: list[tuple[bytes, int]] = []
         while True:
             begin = held.find(self.header)
@@ -58,7 +67,7 @@ class FrameFinder(ABC):
             elif len(held) < size:
                 return found
             elif not self.is_intact(frame := bytes(held[:size])):
-                self.damaged += 1
+                self.damaged, self.broken = self.damaged + 1, frame
                 self._skip(self.step)
             else:
                 found.append((frame, len(held) - size))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motions, PortSettings, Quantity
-from hexapod_dynamics.drivers.servos.register_packets import Packet, Packets, Register
-from hexapod_dynamics.drivers.servos.serial_servos import ReplyWait, SerialServos
+from hexapod_dynamics.drivers.servos.register_packets import Packets, Register
+from hexapod_dynamics.drivers.servos.serial_servos import Answer, SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -101,6 +101,8 @@ class RegisterServos(SerialServos):
 
     MODELS: ClassVar[Mapping[str, ServoModel]]
     counts: CountScale
+    turnaround = 0.0006  # unless a servo's register says otherwise (250 counts of 2 us)
+    _parser: Packets
 
     def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
         name = settings.model or next(iter(self.MODELS))
@@ -108,7 +110,7 @@ class RegisterServos(SerialServos):
             raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(self.MODELS)}")
         self.model = model = self.MODELS[name]
         super().__init__(settings, ids, 252, model.counts)  # of protocol 2; 253 is reserved, 254 addresses all servos
-        self._packets = model.packets()
+        self._parser = model.packets()
         self.pose_times = 14 * self.byte_time, (1 + model.goal_block.size) * self.byte_time
         self.readable = model.counts.angle(0) - 0.1, model.counts.angle(model.counts.top) + 0.1
         self._motions = Motions(len(ids))
@@ -148,7 +150,7 @@ class RegisterServos(SerialServos):
         if model.acceleration is not None and self._read_register(index, model.acceleration) != 0:
             # A motion of a given duration would take longer; the register is volatile.
             none = bytes(model.acceleration.size)
-            self.send(self._packets.write(self.ids[index], model.acceleration.address, none))
+            self.send(self._parser.write(self.ids[index], model.acceleration.address, none))
         servo.by_time, servo.variant = modes.by_time, model.variants[number]
         return ""
 
@@ -196,7 +198,7 @@ class RegisterServos(SerialServos):
         def pose() -> bytes:
             now = time.monotonic()
             parts = [(self.ids[k], self._begin_motion(k, angles[k], durations[k], now)) for k in moved]
-            return self._packets.sync_write(self.model.goal_block.address, parts)
+            return self._parser.sync_write(self.model.goal_block.address, parts)
 
         self.send(pose)
 
@@ -217,7 +219,7 @@ class RegisterServos(SerialServos):
         def switched() -> bytes:
             for index in chosen:
                 self._servos[index].limp = not on
-            return self._packets.sync_write(self.model.registers["loaded"].address, parts) * copies
+            return self._parser.sync_write(self.model.registers["loaded"].address, parts) * copies
 
         self.send(switched)
 
@@ -228,7 +230,7 @@ class RegisterServos(SerialServos):
         angle = self._measured(index)
         self._motions.hold(index, angle)
         goal = self._goal(index, angle)
-        self.send(self._packets.write(self.ids[index], self.model.goal_block.address, goal))
+        self.send(self._parser.write(self.ids[index], self.model.goal_block.address, goal))
         return True
 
     def _stops(self, index: int | None) -> bytes:
@@ -241,7 +243,7 @@ class RegisterServos(SerialServos):
             elif not math.isnan(place):
                 self._motions.hold(each, place)
                 goals.append((self.ids[each], self._goal(each, place)))
-        packets, model = self._packets, self.model
+        packets, model = self._parser, self.model
         stops = packets.sync_write(model.goal_block.address, goals)
         return (stops + packets.sync_write(model.registers["loaded"].address, off)) * 2
 
@@ -307,53 +309,25 @@ class RegisterServos(SerialServos):
     def _ask(self, indices: Sequence[int], register: Register, waits: Waits) -> dict[int, tuple[bytes, float]]:
         """Read a register of servos, by one request; return the bytes of those that have answered, and their times [s].
 
-        `fault` says why one is missing. The timeout counts from when all could have answered.
+        `fault` says why one is missing.
         """
-        if self._serial is None:
-            raise self._not_open()
-        packets, size = self._packets, register.size
-        idle, timeout = waits
-        awaited = {self.ids[index]: index for index in indices}
+        packets, size, address = self._parser, register.size, register.address
+        awaited = {(self.ids[index], size): index for index in indices}
         if len(awaited) == 1:
-            packet = packets.read(self.ids[indices[0]], register.address, size)
+            packet = packets.read(self.ids[indices[0]], address, size)
         else:
-            packet = packets.sync_read(register.address, size, list(awaited))
-        self.strays += len(self._discard_input())
-        packets.reset()
-        damaged, skipped, found = packets.damaged, packets.skipped, dict[int, tuple[bytes, float]]()
-        self.send(packet)
-        # Several answers may come from the kernel at once; a servo measured at least one answer's duration before. It
-        # answers after 0.6 ms, unless its register says otherwise (250 counts of 2 us).
+            packet = packets.sync_read(address, size, [servo_id for servo_id, _ in awaited])
+        found = self._exchange(packet, awaited, packets.overhead + size, *waits)
+        # Several answers may come from the kernel at once; a servo measured at least one answer's duration before.
         one = (packets.overhead + size) * self.byte_time
-        needed = (timeout or self.reply_timeout) + (one + 0.0006) * len(awaited)
-        wait = ReplyWait(self.free_at, needed, self.patience, idle)
-        echo: bytearray | None = bytearray()
-        while len(found) < len(awaited) and not self.interrupted:
-            now = time.monotonic()
-            left = wait.left(now)
-            if left < 0.0:
-                break
-            chunk = self._wait(left, now)
-            if not chunk:
-                continue
-            if echo is not None:
-                echo += chunk
-                if len(echo) < len(packet) and packet.startswith(echo):
-                    continue
-                chunk, echo = bytes(echo.removeprefix(packet)), None
-            measured = time.monotonic() - one
-            for status in packets.feed(chunk):
-                if status.servo_id in awaited and len(status.data) == size:
-                    index = awaited[status.servo_id]
-                    self._note_error(self._servos[index], status)
-                    found[index] = status.data, measured
-        if len(awaited) == len(found) == 1:
-            self.delay = max(0.0, measured - self.free_at)
-        if len(found) == len(awaited):
-            self.fault, self.strays = None, 0
-        else:
-            self.fault = Fault.of(packets.damaged > damaged, packets.skipped > skipped or packets.incomplete)
-        return found
+        for key, answer in found.items():
+            self._note_error(self._servos[awaited[key]], answer.code)
+            if len(awaited) == 1:
+                self.delay = max(0.0, answer.came - one - self.free_at)
+        return {awaited[key]: (answer.data, answer.came - one) for key, answer in found.items()}
+
+    def _parse(self, chunk: bytes, came: float) -> list[Answer]:
+        return [Answer((servo, len(data)), data, came, code) for servo, code, data in self._parser.feed(chunk)]
 
     def _read_states(self, indices: Sequence[int], waits: Waits = _NORMAL) -> list[int]:
         """Read the state block of servos, by one request; return those that have answered."""
@@ -363,11 +337,11 @@ class RegisterServos(SerialServos):
             servo.state, servo.state_time, servo.unread = data, measured, True
         return list(found)
 
-    def _note_error(self, servo: _Servo, status: Packet) -> None:
+    def _note_error(self, servo: _Servo, code: int) -> None:
         """Store the error bits of an answer; protocol 2 only tells that there is an error to be read."""
         if self.model.hardware_error is None:
-            servo.errors = status.code
-        elif not status.code & _ALERT:
+            servo.errors = code
+        elif not code & _ALERT:
             servo.errors = 0
         elif not servo.errors:
             servo.errors, servo.error_time = _ALERT, -math.inf

@@ -14,11 +14,13 @@ import threading
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Idle, PortSettings, ServoInterface
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, ServoInterface
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -27,6 +29,19 @@ PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Docum
 BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
 UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
 LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
+Key = tuple[int, int]  # of an answer: the servo's id and the command, or where answers name none, the size of its data
+
+
+class Answer(NamedTuple):
+    """A frame that may be an answer: its data; when its last byte was received, monotonic [s]; the servo's error byte,
+    or the board's for it; `alone`: whether no bytes were received behind it.
+    """
+
+    key: Key
+    data: bytes
+    came: float
+    code: int = 0
+    alone: bool = True
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -94,10 +109,13 @@ class SerialServos(ServoInterface):
 
     settings: the port, best a stable path (/dev/serial/by-id/..., a udev link), its speed and its waits; `prove` is
     called before the port is opened and again before the first byte is written. modem_lines: state of RTS and DTR, set
-    before the opening; None: as pyserial sets them.
+    before the opening; None: as pyserial sets them. turnaround [s]: time of a servo before it answers, unless
+    `reply_timeout` includes it.
     """
 
     modem_lines: bool | None = None
+    turnaround = 0.0
+    _parser: FrameFinder  # of what is received
     _alarm: Wake  # while the port is open: ends a wait for an answer
 
     def __init__(
@@ -110,8 +128,8 @@ class SerialServos(ServoInterface):
         self._wire = threading.Lock()  # held to send bytes, to switch the direction, and to note what was sent
         self._serial: serial.Serial | None = None
         self._fd = -1
-        # Requests that were given up: the first bytes of the answer, the time at which the request had been sent.
-        self._owed: deque[tuple[bytes, float]] = deque(maxlen=32)
+        # Requests that were given up: the key of the answer, the time at which the request had been sent.
+        self._owed: deque[tuple[Key, float]] = deque(maxlen=32)
 
     def open(self) -> None:
         """Open the port for this process alone."""
@@ -151,22 +169,6 @@ class SerialServos(ServoInterface):
 
     def _not_open(self) -> BusError:
         return BusError(f"servo port {self.port} is not open")
-
-    def _find_late(self, received: bytes, now: float) -> float:
-        """Find answers to requests that were given up; return the longest delay [s] of one, at most `patience`.
-
-        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive while
-        that of the next servo is awaited (an FTDI USB adapter delivers every 16 ms by default).
-        """
-        late = 0.0
-        for each in list(self._owed):
-            if each[0] not in received:
-                continue
-            received = received.replace(each[0], b"", 1)  # one answer is that to one request
-            self._owed.remove(each)
-            late = max(late, min(now - each[1], self.patience))
-        self.lateness = max(self.lateness, late)
-        return late
 
     def send(self, frames: bytes | Callable[[], bytes]) -> None:
         """Queue frames for sending and return at once; while the servos are stopped (`stop_now`), nothing is sent.
@@ -249,17 +251,96 @@ class SerialServos(ServoInterface):
         termios.tcflush(self._fd, termios.TCOFLUSH)
         self.free_at = min(self.free_at, time.monotonic() + UART_FIFO * self.byte_time)
 
-    def _discard_input(self) -> bytes:
-        """Drop the received bytes and return them."""
-        dropped = b""
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def _exchange(
+        self,
+        request: bytes,
+        awaited: Collection[Key],
+        size: int,
+        idle: Idle,
+        timeout: float | None,
+        begin: bytes = b"",
+    ) -> dict[Key, Answer]:
+        """Send a request; return the answers that have come, by their keys. `fault` says why one is missing.
+
+        size [bytes]: of an answer, 0 if another thread receives. idle, timeout [s]: as in `read`, from when all could
+        have answered. begin: the first bytes of the only answer; if it comes damaged, the wait ends, so that the servo
+        is asked again at once.
+        """
+        if self._serial is None:
+            raise self._not_open()
+        parser, found, earliest = self._parser, dict[Key, Answer](), 0.0
+        skipped = parser.skipped
+        for stale in self._discard_input(request):
+            self._find_late(stale)
+            self.strays += 1
+        self.strays += parser.skipped - skipped
+        damaged, skipped = parser.damaged, parser.skipped
+        self.send(request)
         try:
-            # empty if nothing was received, because pyserial sets VMIN and VTIME to 0
-            while stale := os.read(self._fd, 4096):
-                dropped += stale
-        except (OSError, ValueError) as error:
-            raise self._lost(error) from error
-        self.busy_time += len(dropped) * self.byte_time
-        return dropped
+            sent, needed = self._finish_sending(), len(awaited) * (size * self.byte_time + self.turnaround)
+            wait = ReplyWait(sent, (timeout or self.reply_timeout) + needed, self.patience, idle)
+            while len(found) < len(awaited) and not self.interrupted:
+                now = time.monotonic()
+                left = wait.left(now)
+                if left < 0.0 or (begin and parser.broken.startswith(begin)):
+                    break
+                early = now < earliest
+                for answer in self._receive(min(left, earliest - now) if early else left, now, reads=not early):
+                    if answer.key in awaited and answer.alone:
+                        found[answer.key] = answer
+                    elif late := self._find_late(answer):  # the awaited answer will be as late
+                        wait.extend(sent + min(1.5 * late, self.patience) + needed)
+                    else:
+                        self.strays += 1
+                if size and parser.incomplete and len(awaited) == 1:
+                    # Do not wake for each byte: the remaining bytes take this time.
+                    rest = (size - parser.incomplete) * self.byte_time
+                    earliest = min(time.monotonic() + rest, wait.deadline)
+        finally:
+            self._prepare_to_send()
+        if len(found) == len(awaited):
+            self.fault, self.strays = None, 0
+            self._owed.clear()  # the line keeps the order, so answers to earlier requests are lost
+            return found
+        self._owed.extend((key, sent) for key in awaited if key not in found)
+        noisy = parser.skipped > skipped or (size > 0 and parser.incomplete > 0)
+        self.strays += noisy
+        self.fault = Fault.of(parser.broken.startswith(begin) if begin else parser.damaged > damaged, noisy)
+        return found
+
+    def _finish_sending(self) -> float:
+        """Return the monotonic time [s] at which all that was sent has left the line, which receives from then on."""
+        return self.free_at
+
+    def _find_late(self, answer: Answer) -> float:
+        """Return the delay [s], at most `patience`, of an answer to a request that was given up; 0 for another one.
+
+        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive while
+        that of the next servo is awaited (an FTDI USB adapter delivers every 16 ms by default).
+        """
+        for key, sent in self._owed:
+            if key == answer.key:
+                self._owed.remove((key, sent))  # one answer is that to one request
+                late = min(answer.came - sent, self.patience)
+                self.lateness = max(self.lateness, late)
+                return late
+        return 0.0
+
+    def _discard_input(self, echo: bytes) -> list[Answer]:
+        """Drop what was received; return the answers in it. `echo`: what an adapter may return next."""
+        answers = self._receive(0.0, time.monotonic())
+        self._parser.reset(echo)
+        return answers
+
+    def _receive(self, wait: float, now: float, reads: bool = True) -> list[Answer]:
+        """Return the answers that are complete with the bytes of `_wait`."""
+        return self._parse(chunk, time.monotonic()) if (chunk := self._wait(wait, now, reads)) else []
+
+    @abstractmethod
+    def _parse(self, chunk: bytes, came: float) -> list[Answer]:
+        """Return the answers that are complete with these bytes, received at the monotonic time `came` [s]."""
 
     def _wait(self, wait: float, now: float, reads: bool = True) -> bytes:
         """Return the bytes that come within `wait` [s] from the monotonic time `now` [s], possibly none.

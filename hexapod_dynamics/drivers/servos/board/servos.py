@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.servos.board import protocol as frames
 from hexapod_dynamics.drivers.servos.board.protocol import Frame, FrameParser, ServoCommand
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, MOVE_SIZE, QUANTITIES, value_of
-from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, ReplyWait, SerialServos
+from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, Answer, SerialServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
@@ -99,6 +99,7 @@ class BoardServos(SerialServos):
 
     readable = BUS_SERVO_READABLE
     modem_lines = False
+    _parser: FrameParser
 
     def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
         super().__init__(settings, ids, HIGHEST_ID, BUS_SERVO)
@@ -111,7 +112,7 @@ class BoardServos(SerialServos):
         self._answered, self._since = 0, (time.monotonic(), 0)
         self._parser, self._counts = FrameParser(), Counter[str]()
         self._last_frame = -math.inf  # monotonic [s]
-        self._answers: deque[tuple[frames.Answer, float]] = deque(maxlen=64)
+        self._answers: deque[Answer] = deque(maxlen=64)
         self._failure: OSError | None = None  # of the reading thread
         self._reader: threading.Thread | None = None
         self._end: Wake | None = None  # ends a wait of the reading thread
@@ -240,62 +241,37 @@ class BoardServos(SerialServos):
             sent, self.read_time = self._sent[index], time.monotonic()
             self.fault = Fault.TIMEOUT if math.isnan(sent) else None
             return None if math.isnan(sent) else sent
-        if self._serial is None:
-            raise self._not_open()
         self._check_alive()
-        while self._answers:
-            self._is_late(*self._answers.popleft())
-        asked, parser = max(time.monotonic(), self._line_free), self._parser
-        damaged, skipped = parser.damaged, parser.skipped
-        servo_id, command = self.ids[index], frames.READS[QUANTITIES[quantity]]
-        self.send(frames.servo_request(command, servo_id))
-        sent = max(self.free_at, self._line_free)
-        found = self._await_answer(servo_id, command, sent, timeout or self.reply_timeout, idle)
-        if found is None:
-            self._owed.append((bytes((servo_id, command)), sent))
+        asked, key = max(time.monotonic(), self._line_free), (self.ids[index], frames.READS[QUANTITIES[quantity]])
+        answer = self._exchange(frames.servo_request(key[1], key[0]), (key,), 0, idle, timeout).get(key)
+        if answer is None:
             self.strays = len(self._owed)
-            self.fault = Fault.of(parser.damaged > damaged, parser.skipped > skipped)
+            self._check_alive()
             return None
-        answer, came = found
         self._answered += 1
-        took = max(came - asked, 0.0)
-        if answer.success == 0:  # the time of a failed request is the timeout of the board
+        took = max(answer.came - asked, 0.0)
+        if answer.code == 0:  # the time of a failed request is the timeout of the board
             self._turn = took if self._turn == 0.0 else min(self._turn, took)
             self.busy_time += took
         # The servo measures when the request has reached it; the board's delay after that is not known.
-        self.read_time = came - 0.5 * min(took, self._turn or took)
+        self.read_time = answer.came - 0.5 * min(took, self._turn or took)
         self.delay = max(0.0, took - self._turn)
-        self.fault = None if answer.success == 0 else Fault.TIMEOUT
-        return value_of(quantity, answer.data) if answer.success == 0 else None
+        self.fault = None if answer.code == 0 else Fault.TIMEOUT
+        return value_of(quantity, answer.data) if answer.code == 0 else None
 
-    def _await_answer(
-        self, servo_id: int, command: int, sent: float, timeout: float, idle: Idle
-    ) -> tuple[frames.Answer, float] | None:
-        """Return the answer to a request that was sent at the time `sent` [s], and its arrival [s]; None without."""
-        waits = ReplyWait(sent, timeout, self.patience, idle)
-        while True:
-            while self._answers:
-                answer, came = self._answers.popleft()
-                if answer.servo_id == servo_id and answer.command == command:
-                    return answer, came
-                if self._is_late(answer, came):  # the awaited answer will be as late
-                    waits.extend(sent + min(1.5 * self.lateness, self.patience))
-            now = time.monotonic()
-            if self.interrupted:
-                return None
-            left = waits.left(now)
-            if left < 0.0:
-                self._check_alive()
-                return None
-            self._wait(left, now, reads=False)
-            if self._failure is not None:
-                raise self._lost(self._failure)
+    def _finish_sending(self) -> float:
+        return max(self.free_at, self._line_free)
 
-    def _is_late(self, answer: frames.Answer, came: float) -> bool:
-        """Return whether this is the answer to a request that was given up."""
-        late = self._find_late(bytes((answer.servo_id, answer.command)), came) > 0.0
-        self.strays = len(self._owed)
-        return late
+    def _discard_input(self, echo: bytes) -> list[Answer]:
+        return self._receive(0.0, time.monotonic())  # the reading thread alone uses the parser
+
+    def _receive(self, wait: float, now: float, reads: bool = True) -> list[Answer]:
+        """Return the answers that the reading thread has received, or receives within `wait` [s]."""
+        if not self._answers:
+            self._wait(wait, now, reads=False)
+        if self._failure is not None:
+            raise self._lost(self._failure)
+        return [self._answers.popleft() for _ in range(len(self._answers))]
 
     def _check_alive(self) -> None:
         if self._failure is not None:
@@ -308,36 +284,41 @@ class BoardServos(SerialServos):
 
     def _read_port(self, fd: int, end: Wake) -> None:
         prefer_this_thread(12)
-        parser, last, half = self._parser, 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
+        last, half = 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
         try:
             while self._reader is not None:
-                arrived = end.wait(half if parser.incomplete else 0.1, fd)
-                now, skipped = time.monotonic(), parser.skipped
+                arrived = end.wait(half if self._parser.incomplete else 0.1, fd)
+                now, chunk = time.monotonic(), b""
                 if arrived:
-                    chunk = os.read(fd, 4096)
+                    last, chunk = now, os.read(fd, 4096)
                     if not chunk:
                         raise OSError("end of file")
-                    found, last = parser.feed(chunk), now
-                else:
-                    found = parser.give_up() if now - last > half else []
-                for frame in found:
-                    self._distribute(frame, now, parser.skipped > skipped)
+                elif now - last <= half:
+                    continue
+                if answers := self._parse(chunk, now):
+                    self._answers += answers
+                    self._alarm.set()
         except (OSError, ValueError) as error:
             self._failure = error if isinstance(error, OSError) else OSError(str(error))
             self._alarm.set()
 
-    def _distribute(self, frame: Frame, now: float, noisy: bool) -> None:
-        """Pass a frame on that was received at the time `now` [s]; noisy: bytes before it were damaged."""
-        name = frames.Function(frame.function).name
-        self._counts[name] += 1
-        self._last_frame = now
-        came = now - frame.behind * self.byte_time
-        if frame.function == frames.Function.BUS_SERVO:
-            answer = frames.parse_answer(frame.data)
-            if answer is not None:
-                self._answers.append((answer, came))
-                self._alarm.set()
-            return
+    def _parse(self, chunk: bytes, came: float) -> list[Answer]:
+        """Return the answers that are complete with these bytes, and pass reports on; without bytes, nothing has
+        followed half a frame.
+        """
+        parser, answers = self._parser, []
+        skipped = parser.skipped
+        for frame in parser.feed(chunk) if chunk else parser.give_up():
+            self._last_frame, at = came, came - frame.behind * self.byte_time
+            self._counts[frames.Function(frame.function).name] += 1
+            if frame.function != frames.Function.BUS_SERVO:
+                self._report(frame, at, parser.skipped > skipped)
+            elif answer := frames.parse_answer(frame.data):
+                answers.append(Answer(answer[:2], answer.data, at, answer.success))
+        return answers
+
+    def _report(self, frame: Frame, came: float, noisy: bool) -> None:
+        """Pass on what the board reports unasked, received at the time `came` [s]; noisy: bytes before were damaged."""
         try:
             report = frames.parse_report(frame.function, frame.data)
             if isinstance(report, frames.ImuValues):
@@ -347,4 +328,4 @@ class BoardServos(SerialServos):
             if report is not None:
                 self.listener(report, came)
         except Exception:  # an error in the listener must not end the only thread that reads the port
-            _log.exception("the board's %s frame could not be passed on", name)
+            _log.exception("the board's %s frame could not be passed on", frames.Function(frame.function).name)

@@ -72,21 +72,6 @@ NEVER_BROADCAST = frozenset(
     }
 )
 
-# Layout of the parameters of writes.
-REQUEST = {
-    Command.MOVE_TIME_WRITE: struct.Struct("<HH"),
-    Command.MOVE_TIME_WAIT_WRITE: struct.Struct("<HH"),
-    Command.ID_WRITE: struct.Struct("<B"),
-    Command.ANGLE_OFFSET_ADJUST: struct.Struct("<b"),
-    Command.ANGLE_LIMIT_WRITE: struct.Struct("<HH"),
-    Command.VIN_LIMIT_WRITE: struct.Struct("<HH"),
-    Command.TEMP_MAX_LIMIT_WRITE: struct.Struct("<B"),
-    Command.OR_MOTOR_MODE_WRITE: struct.Struct("<BBh"),
-    Command.LOAD_OR_UNLOAD_WRITE: struct.Struct("<B"),
-    Command.LED_CTRL_WRITE: struct.Struct("<B"),
-    Command.LED_ERROR_WRITE: struct.Struct("<B"),
-}
-
 
 class Frame(NamedTuple):
     """One frame as found on the wire; `behind`: number of bytes received behind it in the same chunk."""
@@ -132,34 +117,6 @@ def reply_size(command: int) -> int:
 def reply_begin(servo_id: int, command: int) -> bytes:
     """Return header, id, length and command of the reply frame to a READ command."""
     return bytes((0x55, 0x55, servo_id, 3 + REPLY[command].size, command))
-
-
-def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
-    """Find the answer to one READ among all received bytes; return its payload or None.
-
-    Only an exact header, id, length, command and checksum counts, at any offset: the driver's own echo (length 3), late
-    answers of other servos and noise are passed over. No servo sends after the answer. Bytes behind it show that an
-    inserted byte has shifted the frame, which a sum cannot detect: it does not count.
-    """
-    size = REPLY[command].size
-    start = len(received) - size - 6
-    if start < 0 or received[start : start + 5] != reply_begin(servo_id, command):
-        return None
-    if checksum(received[start + 2 : -1]) != received[-1]:
-        return None
-    return bytes(received[start + 5 : -1])
-
-
-def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
-    """Return True if the complete answer to this READ has arrived, but with a wrong checksum.
-
-    An intact answer with bytes behind it is not damaged: the answer to an abandoned request has arrived late, and
-    the next answer has begun behind it.
-    """
-    size = REPLY[command].size
-    start = received.find(reply_begin(servo_id, command))
-    end = start + 5 + size
-    return start >= 0 and end < len(received) and checksum(received[start + 2 : end]) != received[end]
 
 
 class FrameParser(FrameFinder):
@@ -225,6 +182,10 @@ _REPLIES: dict[int, tuple[str, Callable[..., float | tuple[float, float]]]] = {
 }
 REPLY = {command: struct.Struct(layout) for command, (layout, _) in _REPLIES.items()}
 READS = frozenset(REPLY)
+# Layout of the parameters of a write: that of the answer to its read, whose code is the next one. The deviation is
+# adjusted by a command of its own; its write, which saves it, has no parameters.
+REQUEST = {read - 1: layout for read, layout in REPLY.items() if Command(read - 1).name.endswith("_WRITE")}
+REQUEST[Command.ANGLE_OFFSET_ADJUST] = REQUEST.pop(Command.ANGLE_OFFSET_WRITE)
 
 
 def _milliseconds(duration: float) -> int:

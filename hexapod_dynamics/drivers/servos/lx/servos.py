@@ -7,15 +7,14 @@ acknowledged, so stops and torque are sent several times.
 from __future__ import annotations
 
 import termios
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from hexapod_dynamics.drivers.gpio import GpioDirection
-from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, Quantity, no_reply
+from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.serial_servos import ReplyWait, SerialServos
+from hexapod_dynamics.drivers.servos.serial_servos import Answer, SerialServos
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
 
@@ -27,6 +26,7 @@ class LxServos(SerialServos):
     """
 
     readable = BUS_SERVO_READABLE
+    _parser: lx.FrameParser
 
     def __init__(self, settings: PortSettings, ids: Sequence[int], direction: GpioDirection | None = None) -> None:
         super().__init__(settings, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
@@ -34,6 +34,7 @@ class LxServos(SerialServos):
         if direction is None and settings.direction == "gpio":
             direction = GpioDirection(settings.transmit_pin, settings.receive_pin)
         self._direction = direction  # None: the adapter (or a pty) switches by itself
+        self._parser = lx.FrameParser()
 
     def open(self) -> None:
         """Open the port for this process alone."""
@@ -65,23 +66,31 @@ class LxServos(SerialServos):
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
         for at most `patience`: a simulated servo may answer late, and a late answer would disturb the next exchange.
         """
-        if self._serial is None:
-            raise self._not_open()
-        stale = self._discard_input()
-        if stale:
-            self.strays += len(stale)
-            self._find_late(stale, time.monotonic())
-        self.send(lx.read_request(servo_id, command))
+        key, size = (servo_id, command), lx.reply_size(command)
+        found = self._exchange(lx.read_request(*key), (key,), size, idle, timeout, lx.reply_begin(*key))
+        if not found:
+            return None
+        self.read_time = found[key].came - size * self.byte_time
+        return found[key].data
+
+    def _finish_sending(self) -> float:
         if self._direction is not None:
             self.drain()
-            try:
-                with self._wire:
-                    if not self.interrupted:  # else stops are being sent
-                        self._direction.listen()
-                return self._await(servo_id, command, idle, timeout or self.reply_timeout)
-            finally:
-                self._direction.send()
-        return self._await(servo_id, command, idle, timeout or self.reply_timeout)
+            with self._wire:
+                if not self.interrupted:  # else stops are being sent
+                    self._direction.listen()
+        return self.free_at
+
+    def _parse(self, chunk: bytes, came: float) -> list[Answer]:
+        """Return the frames that have the size of an answer, and are no echo of a request.
+
+        Bytes behind an answer show that an inserted byte has shifted it, which a sum cannot detect.
+        """
+        return [
+            Answer((servo_id, command), payload, came, alone=not behind)
+            for servo_id, command, payload, behind in self._parser.feed(chunk)
+            if command in lx.REPLY and len(payload) == lx.REPLY[command].size
+        ]
 
     def ask(self, servo_id: int, command: int, retries: int = 2) -> Any:
         """Send a request up to 1 + retries times; return the value with units, or raise NoReply."""
@@ -90,45 +99,6 @@ class LxServos(SerialServos):
             if payload is not None:
                 return lx.decode(command, payload)
         raise no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
-
-    def _await(self, servo_id: int, command: int, idle: Idle, timeout: float) -> bytes | None:
-        size = lx.reply_size(command)
-        wait = ReplyWait(self.free_at, timeout + size * self.byte_time, self.patience, idle)
-        received, earliest = b"", 0.0
-        while not self.interrupted:
-            now = time.monotonic()
-            left = wait.left(now)
-            if left < 0.0:
-                break
-            early = now < earliest
-            chunk = self._wait(min(left, earliest - now) if early else left, now, reads=not early)
-            if not chunk:
-                continue
-            received += chunk
-            if len(received) < size:
-                # Do not wake for each byte: the remaining bytes take this time.
-                earliest = min(time.monotonic() + (size - len(received)) * self.byte_time, wait.deadline)
-                continue
-            payload = lx.find_reply(received, servo_id, command)
-            if payload is not None:
-                self.read_time = time.monotonic() - size * self.byte_time
-                self.fault, self.strays = None, 0
-                self._owed.clear()  # the line keeps the order, so answers to earlier requests are lost
-                return payload
-            self.strays += len(chunk)
-            if lx.has_damaged_reply(received, servo_id, command):
-                self.fault = Fault.CHECKSUM
-                return None
-            if self._owed and (late := self._find_late(received, time.monotonic())):
-                # The awaited answer will be as late.
-                wait.extend(self.free_at + min(1.5 * late, self.patience) + size * self.byte_time)
-        self._owed.append((lx.reply_begin(servo_id, command), self.free_at))
-        # Other complete frames (the own echo, a late answer of another servo) do not count as an answer.
-        parser = lx.FrameParser()
-        parser.feed(received)
-        parser.reset()
-        self.fault = Fault.of(False, parser.skipped > 0)
-        return None
 
     # Of the interface ------------------------------------------------------------------------------------------------
 
