@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, guard
+from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator
 from hexapod_dynamics.robot import Morphology, Robot
 
 SAMPLES = 96
@@ -32,11 +32,11 @@ class TableWalk:
         evaluator = PlanEvaluator(self.robot, morphology)
         evaluator.accept(plan)
         numbers, box, body = evaluator.numbers, evaluator.box, self.robot.body
-        cycle, share = _core.PlanCycle(len(self.robot.legs), SAMPLES), guard(plan.period, plan.duty)
+        cycle = _core.PlanCycle(len(self.robot.legs), SAMPLES)
         tables = []
         for wz in (0.0, TURNS):
             twist = np.array([speed, 0.0, wz])
-            cycle.evaluate(numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, share, evaluator.found)
+            cycle.evaluate(numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, evaluator.found)
             angles = cycle.angles.reshape(SAMPLES, self._n)
             tables.append(np.concatenate([angles, angles[:1]]))
         self._table, self._turn = tables[0], (tables[1] - tables[0]) / TURNS

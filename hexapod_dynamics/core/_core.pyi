@@ -231,7 +231,6 @@ class PlanCycle:
         mass: float,
         gravity: float,
         twist: ArrayLike,
-        guard: float,
         found: Findings,
     ) -> None: ...
 

@@ -112,31 +112,36 @@ static inline void hd_follow_command(struct hd_walk *w, double share, double dt)
 /* The cycles per second of a plan; 0 without a plan, whose period is zero. */
 static inline double hd_pace(const struct hd_plan *plan) { return plan->period > 0.0 ? 1.0 / plan->period : 0.0; }
 
-static inline struct hd_value hd_planned_sway(const struct hd_walk *w, int axis)
+static inline struct hd_sway hd_planned_sway(const struct hd_walk *w)
 {
-    return hd_sway(&w->plan, w->state.phase, axis, w->state.twist);
+    return hd_sway_of(&w->plan, w->state.phase, w->state.twist);
 }
 
 /* The body's present sway and its rate per unit of phase: a weighted mean of an old sway and that of the plan. While the body
  * shifts from one to the other, it takes up the speed of the plan's sway. */
-static inline struct hd_value hd_present_sway(const struct hd_walk *w, int axis)
+static inline struct hd_sway hd_present_sway(const struct hd_walk *w)
 {
     const struct hd_gait_state *s = &w->state;
-    const double share = hd_minimum_jerk(s->weight);
-    const struct hd_value planned = hd_planned_sway(w, axis);
-    const double arriving = planned.rate * hd_pace(&w->plan) * s->span * hd_run_up(s->weight).value;
-    return (struct hd_value){(1.0 - share) * s->from_sway[axis] + share * planned.value + arriving, share * planned.rate};
+    const double share = hd_minimum_jerk(s->weight).value;
+    struct hd_sway sway = hd_planned_sway(w);
+    for (int axis = 0; axis < 2; axis++) {
+        const struct hd_value planned = sway.along[axis];
+        const double arriving = planned.rate * hd_pace(&w->plan) * s->span * hd_run_up(s->weight).value;
+        sway.along[axis].value = (1.0 - share) * s->from_sway[axis] + share * planned.value + arriving;
+        sway.along[axis].rate = share * planned.rate;
+    }
+    return sway;
 }
 
 /* Move the origin of the nominal frame to the present place of the body; the sway becomes zero. */
 static inline void hd_rebase_nominal_frame(struct hd_walk *w)
 {
-    const double sway[2] = {hd_present_sway(w, 0).value, hd_present_sway(w, 1).value};
+    const struct hd_sway sway = hd_present_sway(w);
     for (int i = 0; i < w->legs_count; i++)
         for (int k = 0; k < 2; k++) {
-            w->feet[i].place[k] -= sway[k];
-            w->feet[i].lift_off[k] -= sway[k];
-            w->feet[i].touch_down[k] -= sway[k];
+            w->feet[i].place[k] -= sway.along[k].value;
+            w->feet[i].lift_off[k] -= sway.along[k].value;
+            w->feet[i].touch_down[k] -= sway.along[k].value;
         }
     w->state.weight = w->state.from_sway[0] = w->state.from_sway[1] = 0.0;
 }
@@ -178,18 +183,13 @@ static inline int hd_put_feet_down(struct hd_walk *w, double dt)
         struct hd_gait_foot *foot = w->feet + i;
         if (w->legs[i].used == 0.0 || foot->returns != 0.0)
             continue;
-        if (foot->place[2] < 0.0) { /* the foot was pressed down */
-            foot->place[2] = hd_least(0.0, foot->place[2] + HD_SETTLING * dt);
-            foot->rate[2] = foot->place[2] < 0.0 ? HD_SETTLING : 0.0;
-            down = down && foot->place[2] == 0.0;
-        } else if (foot->in_air != 0.0) {
-            foot->place[2] = hd_most(0.0, foot->place[2] - HD_SETTLING * dt);
-            foot->rate[2] = -HD_SETTLING;
-            if (foot->place[2] == 0.0)
-                foot->in_air = foot->rate[2] = 0.0;
-            else
-                down = 0;
-        }
+        const double change = hd_within(-foot->place[2], HD_SETTLING * dt); /* up for a foot that was pressed down */
+        foot->place[2] += change;
+        foot->rate[2] = foot->place[2] == 0.0 ? 0.0 : copysign(HD_SETTLING, change);
+        if (foot->place[2] == 0.0)
+            foot->in_air = 0.0;
+        else
+            down = 0;
     }
     return down;
 }
@@ -280,9 +280,9 @@ static inline void hd_move_feet(struct hd_walk *w)
             foot->rate[k] = way.rate * distance / span;
         }
         const double from = foot->start[2], top = hd_most(HD_CLEAR, from);
-        foot->place[2] = (from + (top - from) * hd_minimum_jerk(s / 0.3)) * (1.0 - hd_minimum_jerk((s - 0.7) / 0.3));
-        foot->rate[2] = (top - from) * hd_minimum_jerk_rate(s / 0.3) / (0.3 * span);
-        foot->rate[2] -= top * hd_minimum_jerk_rate((s - 0.7) / 0.3) / (0.3 * span);
+        const struct hd_value up = hd_minimum_jerk(s / 0.3), down = hd_minimum_jerk((s - 0.7) / 0.3);
+        foot->place[2] = (from + (top - from) * up.value) * (1.0 - down.value);
+        foot->rate[2] = ((top - from) * up.rate - top * down.rate) / (0.3 * span);
         foot->in_air = s < 1.0 ? 1.0 : 0.0;
     }
 }
@@ -311,14 +311,13 @@ static inline void hd_place_feet(struct hd_walk *w)
 static inline int hd_press_foot(struct hd_walk *w)
 {
     const struct hd_gait_state *state = &w->state;
-    const double s = state->time / state->span, down = s / HD_MOVES, up = (s - 1.0) / HD_MOVES + 1.0;
+    const double s = hd_least(1.0, state->time / state->span);
     if (state->probed == 0.0)
         return 1;
     struct hd_gait_foot *foot = w->feet + (int)state->probed - 1;
-    const double height = -HD_DEPTH * (hd_minimum_jerk(down) - hd_minimum_jerk(up));
-    const double slope = hd_minimum_jerk_rate(down) - hd_minimum_jerk_rate(up);
-    foot->place[2] = s < 1.0 ? height : 0.0;
-    foot->rate[2] = s < 1.0 ? -HD_DEPTH * slope / (HD_MOVES * state->span) : 0.0;
+    const struct hd_value down = hd_up_and_down(s, 1.0, HD_MOVES);
+    foot->place[2] = -HD_DEPTH * down.value;
+    foot->rate[2] = -HD_DEPTH * down.rate / state->span;
     return s >= 1.0;
 }
 
@@ -346,14 +345,9 @@ static inline int hd_begin_return(struct hd_walk *w)
  * straight line from a folded leg would leave the reach of the leg. */
 static inline void hd_return_leg(struct hd_walk *w, int i)
 {
-    const double span = w->state.span, s = w->state.time / span;
-    const double h = hd_minimum_jerk(s), slope = hd_minimum_jerk_rate(s) / span;
-    for (int k = 0; k < 3; k++) {
-        const double start = w->feet[i].start[k];
-        double *q = w->position + 3 * i + k;
-        w->velocity[3 * i + k] = slope * (*q - start);
-        *q = start + h * (*q - start);
-    }
+    double *rates = w->velocity + 3 * i;
+    rates[0] = rates[1] = rates[2] = 0.0; /* its foot stays at its foothold */
+    hd_lead_from(w->feet[i].start, w->state.time, w->state.span, w->position + 3 * i, rates, 3);
 }
 
 /* Let the restored legs stand like the others. */

@@ -38,9 +38,9 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
         break;
     case HD_START: {
         s->weight = 0.0;
-        const struct hd_value x = hd_planned_sway(w, 0), y = hd_planned_sway(w, 1);
-        const double dx = x.value - s->from_sway[0], dy = y.value - s->from_sway[1];
-        const double speed = sqrt(x.rate * x.rate + y.rate * y.rate) * hd_pace(&w->plan);
+        const struct hd_sway to = hd_planned_sway(w);
+        const double dx = to.along[0].value - s->from_sway[0], dy = to.along[1].value - s->from_sway[1];
+        const double speed = hypot(to.along[0].rate, to.along[1].rate) * hd_pace(&w->plan);
         /* 4: the largest acceleration of `hd_run_up`, nearly. */
         s->span = hd_most(hd_most(0.02, sqrt(dx * dx + dy * dy) / HD_SHIFTING), 4.0 * speed / HD_STARTING);
         break;
@@ -49,8 +49,8 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
         s->span = HD_PROBING;
         break;
     case HD_STAND: {
-        const double x = hd_present_sway(w, 0).value, y = hd_present_sway(w, 1).value;
-        s->from_sway[0] = x, s->from_sway[1] = y, s->weight = 0.0;
+        const struct hd_sway now = hd_present_sway(w);
+        s->from_sway[0] = now.along[0].value, s->from_sway[1] = now.along[1].value, s->weight = 0.0;
         break;
     }
     default:
@@ -73,9 +73,9 @@ static inline void hd_resume(struct hd_walk *w)
 /* Move the height to the goal with minimum jerk over the duration of the mode. */
 static inline void hd_change_height(struct hd_gait_state *s, double goal)
 {
-    const double u = hd_least(1.0, s->time / s->span);
-    s->height = s->height_from + hd_minimum_jerk(u) * (goal - s->height_from);
-    s->height_rate = hd_minimum_jerk_rate(u) * (goal - s->height_from) / s->span;
+    const struct hd_value h = hd_minimum_jerk(s->time / s->span);
+    s->height = s->height_from + h.value * (goal - s->height_from);
+    s->height_rate = h.rate * (goal - s->height_from) / s->span;
 }
 
 /* Whether the robot is on its belly, or moves to or from it. */
@@ -209,10 +209,6 @@ static inline void hd_level_to_body(const double *angles, double R[9])
     R[3] = cy * sp * sr - sy * cr, R[4] = sy * sp * sr + cy * cr, R[5] = cp * sr;
     R[6] = cy * sp * cr + sy * sr, R[7] = sy * sp * cr - cy * sr, R[8] = cp * cr;
 }
-static inline struct hd_xyz hd_turned(const double *R, double x, double y, double z)
-{
-    return (struct hd_xyz){R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z};
-}
 
 /* Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `hd_adaptive_tick`. */
 static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
@@ -220,14 +216,15 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
     const struct hd_gait_state *s = &w->state;
     const struct hd_gait_settings *settings = &w->settings;
     const double *offset = s->body_offset, pace = s->mode == HD_WALK ? hd_pace(&w->plan) : 0.0;
-    double *q = w->position, *qd = w->velocity, sway[2], sway_rate[2], R[9];
+    double *q = w->position, *qd = w->velocity, R[9];
+    struct hd_sway sway = hd_present_sway(w);
+    const struct hd_sway planned = hd_planned_sway(w);
     for (int axis = 0; axis < 2; axis++) {
-        const struct hd_value now = hd_present_sway(w, axis);
-        sway[axis] = now.value, sway_rate[axis] = now.rate * pace;
+        sway.along[axis].rate *= pace;
         if (s->mode == HD_START && s->weight < 1.0) {
-            const struct hd_value planned = hd_planned_sway(w, axis);
-            sway_rate[axis] = hd_minimum_jerk_rate(s->weight) / s->span * (planned.value - s->from_sway[axis]);
-            sway_rate[axis] += hd_run_up(s->weight).rate * planned.rate * hd_pace(&w->plan);
+            const double distance = planned.along[axis].value - s->from_sway[axis];
+            sway.along[axis].rate = hd_minimum_jerk(s->weight).rate / s->span * distance;
+            sway.along[axis].rate += hd_run_up(s->weight).rate * planned.along[axis].rate * hd_pace(&w->plan);
         }
     }
     double height = s->height, height_rate = s->height_rate;
@@ -247,8 +244,8 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
             }
             continue;
         }
-        const double x = foot->place[0] - sway[0] - offset[0], y = foot->place[1] - sway[1] - offset[1];
-        const double xd = foot->rate[0] - sway_rate[0], yd = foot->rate[1] - sway_rate[1];
+        const double x = foot->place[0] - sway.along[0].value - offset[0], xd = foot->rate[0] - sway.along[0].rate;
+        const double y = foot->place[1] - sway.along[1].value - offset[1], yd = foot->rate[1] - sway.along[1].rate;
         const struct hd_xyz at = hd_turned(R, x, y, foot->place[2] - height - offset[2]);
         const double before[3] = {q[3 * i], q[3 * i + 1], q[3 * i + 2]};
         hd_set_leg(leg, at, hd_turned(R, xd, yd, foot->rate[2] - height_rate), settings->speed, q + 3 * i, qd + 3 * i);
@@ -309,8 +306,9 @@ static inline double hd_off_belly(const struct hd_walk *w)
 /* The planned speed [m/s] of a walking body over its feet, along its axes. */
 static inline struct hd_xy hd_body_speed(const struct hd_walk *w)
 {
-    const double pace = hd_progress(&w->plan, w->state.phase).rate;
-    return (struct hd_xy){pace * w->state.corrected[0] + hd_planned_sway(w, 0).rate / w->plan.period,
-                             pace * w->state.corrected[1] + hd_planned_sway(w, 1).rate / w->plan.period};
+    const double pace = hd_progress(&w->plan, w->state.phase).rate, *twist = w->state.corrected;
+    const struct hd_sway sway = hd_planned_sway(w);
+    return (struct hd_xy){pace * twist[0] + sway.along[0].rate / w->plan.period,
+                          pace * twist[1] + sway.along[1].rate / w->plan.period};
 }
 #endif

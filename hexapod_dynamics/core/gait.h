@@ -49,6 +49,7 @@ struct hd_plan {
 struct hd_xy { double x, y; };
 struct hd_xyz { double x, y, z; };
 struct hd_value { double value, rate; };       /* and its derivative */
+struct hd_sway { struct hd_value along[2]; };  /* of the body over its feet, along x and y */
 struct hd_angles { double q[3], rate[3]; };    /* of a leg's joints */
 
 /* As Python's min and max: the first argument unless the second is less or more, also for NaN. */
@@ -61,17 +62,20 @@ static inline double hd_fraction(double value) { return value - floor(value); }
 
 /* ---- time courses ------------------------------------------------------------------------------------------------------------ */
 
-/* The quintic from 0 to 1 whose velocity and acceleration are zero at its ends. */
-static inline double hd_minimum_jerk(double s)
-{
-    s = hd_unit(s);
-    return s * s * s * (10.0 + s * (6.0 * s - 15.0));
-}
-static inline double hd_minimum_jerk_rate(double s)
+/* The quintic from 0 to 1 whose velocity and acceleration are zero at its ends, and its derivative. */
+static inline struct hd_value hd_minimum_jerk(double s)
 {
     s = hd_unit(s);
     const double r = s * (1.0 - s);
-    return 30.0 * (r * r);
+    return (struct hd_value){s * s * s * (10.0 + s * (6.0 * s - 15.0)), 30.0 * (r * r)};
+}
+
+/* That quintic up to 1 over the first `ramp` of a length, and back to 0 over its last `ramp`, at a place on it. */
+static inline struct hd_value hd_up_and_down(double at, double length, double ramp)
+{
+    const int rises = at < length - at;
+    const struct hd_value up = hd_minimum_jerk((rises ? at : length - at) / ramp);
+    return (struct hd_value){up.value, (rises ? up.rate : -up.rate) / ramp};
 }
 
 /* The quintic from 0 to 0 with velocity 1 at its end, where all else is zero, and its derivative. */
@@ -84,10 +88,10 @@ static inline struct hd_value hd_run_up(double s)
 /* Replace q (count) and its rates by a minimum-jerk transition from the joints `start` to them, begun `elapsed` seconds ago. */
 static inline void hd_lead_from(const double *start, double elapsed, double duration, double *q, double *qd, int count)
 {
-    const double h = hd_minimum_jerk(elapsed / duration), slope = hd_minimum_jerk_rate(elapsed / duration) / duration;
+    const struct hd_value h = hd_minimum_jerk(elapsed / duration);
     for (int j = 0; j < count; j++) {
-        qd[j] = slope * (q[j] - start[j]) + h * qd[j];
-        q[j] = start[j] + h * (q[j] - start[j]);
+        qd[j] = h.rate / duration * (q[j] - start[j]) + h.value * qd[j];
+        q[j] = start[j] + h.value * (q[j] - start[j]);
     }
 }
 
@@ -109,7 +113,7 @@ static inline struct hd_swing hd_swing_at(enum hd_profile profile, double s)
         const double sine = sin(HD_PI * s);
         if (profile == HD_HALF_SINE)
             return (struct hd_swing){{s, 1.0}, {sine, HD_PI * cos(HD_PI * s)}};
-        return (struct hd_swing){{hd_minimum_jerk(s), hd_minimum_jerk_rate(s)}, {sine * sine, HD_PI * sin(2.0 * HD_PI * s)}};
+        return (struct hd_swing){hd_minimum_jerk(s), {sine * sine, HD_PI * sin(2.0 * HD_PI * s)}};
     }
     const double span = 1.0 - 2.0 * HD_LEAVES, peak = 1.0 / (1.0 - HD_RAMP), u = hd_unit((s - HD_LEAVES) / span);
     if (u < HD_RAMP || u > 1.0 - HD_RAMP) {
@@ -117,12 +121,7 @@ static inline struct hd_swing hd_swing_at(enum hd_profile profile, double s)
         out.way = (struct hd_value){u < HD_RAMP ? way : 1.0 - way, peak * r * r * (3.0 - 2.0 * r) / span};
     } else
         out.way = (struct hd_value){peak * (u - 0.5 * HD_RAMP), peak / span};
-    if (s < HD_UP)
-        out.lift = (struct hd_value){hd_minimum_jerk(s / HD_UP), hd_minimum_jerk_rate(s / HD_UP) / HD_UP};
-    else if (s > 1.0 - HD_UP)
-        out.lift = (struct hd_value){hd_minimum_jerk((1.0 - s) / HD_UP), -hd_minimum_jerk_rate((1.0 - s) / HD_UP) / HD_UP};
-    else
-        out.lift = (struct hd_value){1.0, 0.0};
+    out.lift = hd_up_and_down(s, 1.0, HD_UP);
     return out;
 }
 
@@ -145,36 +144,31 @@ static inline void hd_carry(double *point, const double *twist, double dt)
 
 /* ---- plans ------------------------------------------------------------------------------------------------------------------- */
 
-/* The body's sway [m] along x (axis 0) or y (1) at a twist, and its derivative by the phase, whose cosine and sine are c1, s1. */
-static inline struct hd_value hd_sway_at(const struct hd_plan *plan, double c1, double s1, int axis, const double *twist)
+/* The body's sway [m] at a twist, and its derivative by the phase. */
+static inline struct hd_sway hd_sway_of(const struct hd_plan *plan, double phase, const double *twist)
 {
-    const double c2 = c1 * c1 - s1 * s1, s2 = 2.0 * s1 * c1;
+    const double c1 = cos(HD_TURN * phase), s1 = sin(HD_TURN * phase), c2 = c1 * c1 - s1 * s1, s2 = 2.0 * s1 * c1;
     const double x = twist[0] / HD_SPEED_UNIT, y = twist[1] / HD_SPEED_UNIT, w = twist[2] / HD_TURN_UNIT;
-    double a[4];
-    for (int i = 0; i < 4; i++) {
-        const double *of = plan->sway + 4 * axis + i;
-        a[i] = of[0] + x * of[8] + y * of[16] + w * of[24];
+    struct hd_sway out;
+    for (int axis = 0; axis < 2; axis++) {
+        double a[4];
+        for (int i = 0; i < 4; i++) {
+            const double *of = plan->sway + 4 * axis + i;
+            a[i] = of[0] + x * of[8] + y * of[16] + w * of[24];
+        }
+        out.along[axis].value = a[0] * c1 + a[1] * s1 + a[2] * c2 + a[3] * s2;
+        out.along[axis].rate = HD_TURN * (a[1] * c1 - a[0] * s1 + 2.0 * (a[3] * c2 - a[2] * s2));
     }
-    return (struct hd_value){a[0] * c1 + a[1] * s1 + a[2] * c2 + a[3] * s2,
-                             HD_TURN * (a[1] * c1 - a[0] * s1 + 2.0 * (a[3] * c2 - a[2] * s2))};
-}
-static inline struct hd_value hd_sway(const struct hd_plan *plan, double phase, int axis, const double *twist)
-{
-    return hd_sway_at(plan, cos(HD_TURN * phase), sin(HD_TURN * phase), axis, twist);
+    return out;
 }
 
 /* How far [m] the body is off its belly in a crawl stroke, and its derivative by the phase; 0 for a walking one. */
 static inline struct hd_value hd_raised(const struct hd_plan *plan, double phase)
 {
-    const double duty = plan->duty, rise = plan->rise;
-    if (plan->crawls == 0.0 || phase >= duty)
+    if (plan->crawls == 0.0 || phase >= plan->duty)
         return (struct hd_value){0.0, 0.0};
-    if (phase < HD_RISING)
-        return (struct hd_value){rise * hd_minimum_jerk(phase / HD_RISING), rise * hd_minimum_jerk_rate(phase / HD_RISING) / HD_RISING};
-    if (phase < duty - HD_RISING)
-        return (struct hd_value){rise, 0.0};
-    const double s = (duty - phase) / HD_RISING;
-    return (struct hd_value){rise * hd_minimum_jerk(s), -rise * hd_minimum_jerk_rate(s) / HD_RISING};
+    const struct hd_value up = hd_up_and_down(phase, plan->duty, HD_RISING);
+    return (struct hd_value){plan->rise * up.value, plan->rise * up.rate};
 }
 
 /* How far the nominal frame has come in this cycle, 0 to 1, and its derivative, at a phase 0 to 1. */
@@ -182,8 +176,9 @@ static inline struct hd_value hd_progress(const struct hd_plan *plan, double pha
 {
     if (plan->crawls == 0.0)
         return (struct hd_value){phase, 1.0};
-    const double begin = 0.6 * HD_RISING, span = plan->duty - 2.0 * begin, s = (phase - begin) / span;
-    return (struct hd_value){hd_minimum_jerk(s), hd_minimum_jerk_rate(s) / span};
+    const double begin = 0.6 * HD_RISING, span = plan->duty - 2.0 * begin;
+    const struct hd_value way = hd_minimum_jerk((phase - begin) / span);
+    return (struct hd_value){way.value, way.rate / span};
 }
 
 /* The time [s] at the mean twist since the middle of the stance of a leg at p; negative before the middle. */
@@ -280,15 +275,14 @@ static inline struct hd_angles hd_solve_leg(const struct hd_gait_leg *leg, struc
     return out;
 }
 
-/* A vector given in base_link axes in the axes of the leg frame; a point given in base_link in the leg frame, and back. */
-static inline struct hd_xyz hd_in_leg_axes(const struct hd_gait_leg *leg, double x, double y, double z)
+/* A vector turned by R (3, 3); a point given in base_link in the leg frame, and back. */
+static inline struct hd_xyz hd_turned(const double *R, double x, double y, double z)
 {
-    const double *R = leg->to_leg;
     return (struct hd_xyz){R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z};
 }
 static inline struct hd_xyz hd_from_mount(const struct hd_gait_leg *leg, double x, double y, double z)
 {
-    return hd_in_leg_axes(leg, x - leg->mount[0], y - leg->mount[1], z - leg->mount[2]);
+    return hd_turned(leg->to_leg, x - leg->mount[0], y - leg->mount[1], z - leg->mount[2]);
 }
 static inline struct hd_xyz hd_to_base(const struct hd_gait_leg *leg, double x, double y, double z)
 {
@@ -302,7 +296,8 @@ static inline struct hd_xyz hd_to_base(const struct hd_gait_leg *leg, double x, 
 static inline void hd_set_leg(const struct hd_gait_leg *leg, struct hd_xyz at, struct hd_xyz rate, double speed_limit, double *q,
                               double *qd)
 {
-    struct hd_angles to = hd_solve_leg(leg, hd_from_mount(leg, at.x, at.y, at.z), hd_in_leg_axes(leg, rate.x, rate.y, rate.z));
+    const struct hd_xyz place = hd_from_mount(leg, at.x, at.y, at.z), moves = hd_turned(leg->to_leg, rate.x, rate.y, rate.z);
+    struct hd_angles to = hd_solve_leg(leg, place, moves);
     for (int k = 0; k < 3; k++) {
         const double lower = leg->lower[k], upper = leg->upper[k];
         if (leg->free[k] != 0.0 && (to.q[k] < lower || to.q[k] > upper)) {

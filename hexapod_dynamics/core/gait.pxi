@@ -68,26 +68,16 @@ def record(name, dtype):
     return type(name, (Record,), fields)
 
 
-cdef hd_gait_leg a_gait_leg
-cdef hd_gait_foot a_gait_foot
-cdef hd_tripod_foot a_tripod_foot
-cdef hd_plan a_plan
-cdef hd_gait_settings some_settings
-cdef hd_gait_command a_gait_command
-cdef hd_gait_state a_gait_state
-cdef hd_tripod_parameters some_parameters
-cdef hd_tripod_state a_tripod_state
-cdef hd_findings some_findings
-GAIT_LEG = np.asarray(<hd_gait_leg[:1]>&a_gait_leg).dtype
-GAIT_FOOT = np.asarray(<hd_gait_foot[:1]>&a_gait_foot).dtype
-TRIPOD_FOOT = np.asarray(<hd_tripod_foot[:1]>&a_tripod_foot).dtype
-PlanNumbers = record("PlanNumbers", np.asarray(<hd_plan[:1]>&a_plan).dtype)
-GaitNumbers = record("GaitNumbers", np.asarray(<hd_gait_settings[:1]>&some_settings).dtype)
-GaitCommand = record("GaitCommand", np.asarray(<hd_gait_command[:1]>&a_gait_command).dtype)
-GaitState = record("GaitState", np.asarray(<hd_gait_state[:1]>&a_gait_state).dtype)
-TripodNumbers = record("TripodNumbers", np.asarray(<hd_tripod_parameters[:1]>&some_parameters).dtype)
-TripodState = record("TripodState", np.asarray(<hd_tripod_state[:1]>&a_tripod_state).dtype)
-Findings = record("Findings", np.asarray(<hd_findings[:1]>&some_findings).dtype)
+GAIT_LEG = np.asarray(<hd_gait_leg[:1]><hd_gait_leg *>zeros).dtype
+GAIT_FOOT = np.asarray(<hd_gait_foot[:1]><hd_gait_foot *>zeros).dtype
+TRIPOD_FOOT = np.asarray(<hd_tripod_foot[:1]><hd_tripod_foot *>zeros).dtype
+PlanNumbers = record("PlanNumbers", np.asarray(<hd_plan[:1]><hd_plan *>zeros).dtype)
+GaitNumbers = record("GaitNumbers", np.asarray(<hd_gait_settings[:1]><hd_gait_settings *>zeros).dtype)
+GaitCommand = record("GaitCommand", np.asarray(<hd_gait_command[:1]><hd_gait_command *>zeros).dtype)
+GaitState = record("GaitState", np.asarray(<hd_gait_state[:1]><hd_gait_state *>zeros).dtype)
+TripodNumbers = record("TripodNumbers", np.asarray(<hd_tripod_parameters[:1]><hd_tripod_parameters *>zeros).dtype)
+TripodState = record("TripodState", np.asarray(<hd_tripod_state[:1]><hd_tripod_state *>zeros).dtype)
+Findings = record("Findings", np.asarray(<hd_findings[:1]><hd_findings *>zeros).dtype)
 
 
 cdef hd_gait_leg *gait_legs(legs) except NULL:
@@ -231,7 +221,8 @@ cdef class Walk(Memory):
     @property
     def body_place(self) -> tuple:
         """Sway (x, y) [m] of the body now, and how far [m] it is off its belly in a crawl stroke."""
-        return (hd_present_sway(self.w, 0).value, hd_present_sway(self.w, 1).value), hd_off_belly(self.w)
+        cdef hd_sway sway = hd_present_sway(self.w)
+        return (sway.along[0].value, sway.along[1].value), hd_off_belly(self.w)
 
     @property
     def body_speed(self) -> tuple:
@@ -312,11 +303,11 @@ cdef class PlanCycle:
     def __reduce__(self):
         return type(self), (self.c.legs_count, self.c.samples)
 
-    def evaluate(self, plan, legs, box, double mass, double gravity, twist, double guard, found) -> None:
+    def evaluate(self, plan, legs, box, double mass, double gravity, twist, found) -> None:
         """Write the worst over a steady cycle of PlanNumbers at a twist (3,) to Findings.
 
-        legs (n,) of GAIT_LEG; box (6,) [m]: the body's box and its centre of mass; mass [kg] of the body; guard: share of the
-        cycle in which a foot at the ends of its stance does not count as standing. Other threads run meanwhile.
+        legs (n,) of GAIT_LEG; box (6,) [m]: the body's box and its centre of mass; mass [kg] of the body. Other threads run
+        meanwhile.
         """
         cdef hd_plan *p = <hd_plan *>record_of(plan, PlanNumbers)
         cdef hd_gait_leg *table = <hd_gait_leg *>structs(legs, GAIT_LEG, self.c.legs_count)
@@ -325,7 +316,7 @@ cdef class PlanCycle:
         cdef double[3] at
         at[0], at[1], at[2] = twist
         with nogil:
-            hd_judge(p, table, &weights, at, guard, &self.c, out)
+            hd_judge(p, table, &weights, at, &self.c, out)
 
 
 def cycle_foot(plan, legs, int i, double phase, double vx, double vy, double wz) -> tuple:

@@ -5,14 +5,14 @@
  *     x_zmp = (sum m (z" + g) x - sum m x" z) / sum m (z" + g)      (Vukobratovic; the links' own spin is left out)
  *
  * must be inside the polygon of the standing feet. Its accelerations are central differences over the samples of a cycle. A foot
- * that has just touched down, or is about to lift off, is not counted as standing.
+ * that has just touched down, or is about to lift off (HD_GUARD [s]), is not counted as standing.
  */
 #ifndef HD_PLAN_EVALUATION_H
 #define HD_PLAN_EVALUATION_H
 #include "adaptive_gait.h"
 #include "checks.h"
 
-static const double HD_FAR = 1.0; /* [m] */
+static const double HD_FAR = 1.0, HD_GUARD = 0.02; /* [m], [s] */
 /* First cycles: the score is the margin, at most HD_PLENTY [m], less the part of the feet's distance from their places that exceeds
  * HD_MISSED [m]; set-points faster than HD_FASTEST times the servos' speed cost HD_SPEEDING [m] for each further multiple. */
 static const double HD_PLENTY = 0.02, HD_MISSED = 0.025, HD_FASTEST = 2.0, HD_SPEEDING = 0.006;
@@ -161,10 +161,10 @@ static inline struct hd_xy hd_zero_moment_point(const struct hd_gait_leg *legs, 
 }
 
 /* The margin [m] of the zero-moment point (x, y) at the sample k of the cycle. */
-static inline double hd_sample_margin(const struct hd_plan *plan, const struct hd_gait_leg *legs, const double *box, double guard,
+static inline double hd_sample_margin(const struct hd_plan *plan, const struct hd_gait_leg *legs, const double *box,
                                       const struct hd_cycle *c, int k, double x, double y)
 {
-    const double phase = (double)k / c->samples, duty = plan->duty;
+    const double phase = (double)k / c->samples, duty = plan->duty, guard = hd_least(HD_GUARD / plan->period, (duty - 0.5) / 2.2);
     const int crawls = plan->crawls != 0.0;
     struct hd_xy points[HD_MOST_LEGS < 4 ? 4 : HD_MOST_LEGS];
     int count = 0;
@@ -185,7 +185,7 @@ static inline double hd_sample_margin(const struct hd_plan *plan, const struct h
 
 /* Fill the course; it reads centres and feet as written by `hd_judge`. */
 static inline void hd_find_course(const struct hd_plan *plan, const struct hd_gait_leg *legs, const struct hd_weights *weights,
-                                  const double *twist, double guard, struct hd_cycle *c)
+                                  const double *twist, struct hd_cycle *c)
 {
     const int samples = c->samples, n = c->legs_count, bodies = 3 * n + 1;
     const double per_square = (samples / plan->period) * (samples / plan->period);
@@ -200,7 +200,7 @@ static inline void hd_find_course(const struct hd_plan *plan, const struct hd_ga
         const double surges[2] = {twist[0] * surge, twist[1] * surge};
         const struct hd_xyz *last = c->centres + before * bodies, *now = c->centres + k * bodies, *next = c->centres + after * bodies;
         const struct hd_xy point = hd_zero_moment_point(legs, n, weights, last, now, next, per_square, surges, 1.0);
-        const double margin = hd_sample_margin(plan, legs, weights->box, guard, c, k, point.x, point.y);
+        const double margin = hd_sample_margin(plan, legs, weights->box, c, k, point.x, point.y);
         c->course[k] = (struct hd_xyz){point.x, point.y, margin};
     }
 }
@@ -246,19 +246,18 @@ static inline double hd_least_apart(const struct hd_gait_leg *legs, int n, const
     return least;
 }
 
-/* Evaluate the steady gait at a twist (vx, vy, wz): the worst over the cycle. guard: share of the cycle in which a foot at the ends
- * of its stance does not count as standing. */
+/* Evaluate the steady gait at a twist (vx, vy, wz): the worst over the cycle. */
 static inline void hd_judge(const struct hd_plan *plan, const struct hd_gait_leg *legs, const struct hd_weights *weights,
-                            const double *twist, double guard, struct hd_cycle *c, struct hd_findings *found)
+                            const double *twist, struct hd_cycle *c, struct hd_findings *found)
 {
     const int samples = c->samples, n = c->legs_count;
     const double belly = plan->crawls != 0.0 ? plan->height - plan->rise : plan->height, *box = weights->box;
     struct hd_segment ends[HD_MOST_LEGS];
     *found = (struct hd_findings){HD_FAR, HD_FAR, HD_FAR, 0.0, HD_FAR};
     for (int k = 0; k < samples; k++) {
-        const double phase = (double)k / samples, c1 = cos(HD_TURN * phase), s1 = sin(HD_TURN * phase);
-        const struct hd_xyz body = {hd_sway_at(plan, c1, s1, 0, twist).value, hd_sway_at(plan, c1, s1, 1, twist).value,
-                                      belly + hd_raised(plan, phase).value};
+        const double phase = (double)k / samples;
+        const struct hd_sway sway = hd_sway_of(plan, phase, twist);
+        const struct hd_xyz body = {sway.along[0].value, sway.along[1].value, belly + hd_raised(plan, phase).value};
         for (int i = 0; i < n; i++)
             hd_pose_leg(plan, legs, i, k, phase, twist, body, c, ends, found);
         c->centres[(k + 1) * (3 * n + 1) - 1] = (struct hd_xyz){body.x + box[3], body.y + box[4], body.z + box[5]};
@@ -271,7 +270,7 @@ static inline void hd_judge(const struct hd_plan *plan, const struct hd_gait_leg
                 const double change = fabs(c->angles[(k + 1) % samples * 3 * n + j] - c->angles[k * 3 * n + j]);
                 found->rate = hd_most(found->rate, change * (samples / plan->period));
             }
-    hd_find_course(plan, legs, weights, twist, guard, c);
+    hd_find_course(plan, legs, weights, twist, c);
     for (int k = 0; k < samples; k++)
         found->margin = hd_least(found->margin, c->course[k].z);
 }
@@ -285,9 +284,9 @@ static inline void hd_take_sample(const struct hd_walk *w, struct hd_xy way, con
                                   struct hd_sample *to, struct hd_first_cycle *found)
 {
     const struct hd_gait_state *s = &w->state;
-    const double *box = weights->box, *q = w->position;
-    const double bx = hd_present_sway(w, 0).value + s->body_offset[0], by = hd_present_sway(w, 1).value + s->body_offset[1];
-    const double bz = s->height + s->body_offset[2];
+    const double *box = weights->box, *q = w->position, *offset = s->body_offset;
+    const struct hd_sway sway = hd_present_sway(w);
+    const double bx = sway.along[0].value + offset[0], by = sway.along[1].value + offset[1], bz = s->height + offset[2];
     for (int i = 0; i < w->legs_count; i++) {
         const struct hd_gait_foot *foot = w->feet + i;
         struct hd_segment ends = {{0.0}, {0.0}};

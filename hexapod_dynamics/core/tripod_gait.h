@@ -20,7 +20,7 @@ static const double HD_ON_THE_BOUNDARY = 1e-9;
 struct hd_tripod_parameters {
     double period, step_height, step_depth; /* T [s]; lift of a swinging foot, depth of a standing one [m] */
     double response_time, speed_limit;      /* of a command [s]; of the joints [rad/s] */
-    double smooth;                          /* 1: HD_SMOOTH_SINE, 0: HD_HALF_SINE */
+    double profile;                         /* enum hd_profile: HD_HALF_SINE or HD_SMOOTH_SINE */
 };
 struct hd_tripod_state {
     double phase, twist[4], rate[4], walking; /* filtered vx, vy, wz, body height; their rates; 1: it walks */
@@ -55,11 +55,6 @@ static inline double hd_longest_stroke(const struct hd_tripod *g, const double *
     return sqrt(most);
 }
 
-static inline enum hd_profile hd_profile_of(const struct hd_tripod *g)
-{
-    return g->parameters.smooth == 0.0 ? HD_HALF_SINE : HD_SMOOTH_SINE;
-}
-
 /* Filter twist and height by two equal poles, integrated exactly, so that there is no overshoot. */
 static inline void hd_filter_command(struct hd_tripod *g, double dt)
 {
@@ -85,8 +80,8 @@ static inline struct hd_xy hd_tripod_swing(struct hd_tripod *g, int i, double s)
 {
     struct hd_tripod_foot *foot = g->feet + i;
     const double half = 0.5 * g->parameters.period, *twist = g->state.twist, *from = foot->lift_off;
-    const struct hd_value way = hd_swing_at(hd_profile_of(g), s).way;
-    if (hd_profile_of(g) == HD_HALF_SINE) {
+    const struct hd_value way = hd_swing_at((enum hd_profile)g->parameters.profile, s).way;
+    if (g->parameters.profile == HD_HALF_SINE) {
         const struct hd_xy a = hd_stroke(g, i, twist), b = hd_stroke(g, i, g->state.rate);
         const double dx = g->legs[i].foothold[0] + 0.5 * a.x - from[0], dy = g->legs[i].foothold[1] + 0.5 * a.y - from[1];
         foot->place[0] = from[0] + dx * way.value, foot->place[1] = from[1] + dy * way.value;
@@ -106,7 +101,7 @@ static inline void hd_tripod_lift_off(struct hd_tripod *g, int i, double since)
 {
     struct hd_tripod_foot *foot = g->feet + i;
     foot->lift_off[0] = foot->place[0], foot->lift_off[1] = foot->place[1];
-    if (hd_profile_of(g) != HD_HALF_SINE)
+    if (g->parameters.profile != HD_HALF_SINE)
         hd_carry(foot->lift_off, g->state.twist, since);
     const struct hd_xy to = hd_tripod_target(g, i, 2.0 * since / g->parameters.period);
     foot->touch_down[0] = to.x, foot->touch_down[1] = to.y;
@@ -141,7 +136,7 @@ static inline void hd_tripod_advance_foot(struct hd_tripod *g, int i, double p, 
         hd_carry(foot->touch_down, twist, left);
         hd_tripod_swing(g, i, 1.0);
         hd_carry(foot->place, twist, rest);
-    } else if (hd_profile_of(g) != HD_HALF_SINE) {
+    } else if (g->parameters.profile != HD_HALF_SINE) {
         hd_carry(foot->lift_off, twist, dt);
         hd_carry(foot->touch_down, twist, dt);
         const double s = 2.0 * (p + dt / period) - 1.0;
@@ -188,13 +183,14 @@ static inline void hd_tripod_setpoints(struct hd_tripod *g)
         if (s->walking != 0.0) {
             const double p = hd_fraction(s->phase + g->legs[i].phase);
             const int stands = p < 0.5;
-            const struct hd_value lift = hd_swing_at(hd_profile_of(g), stands ? 2.0 * p : 2.0 * p - 1.0).lift;
+            const double along = stands ? 2.0 * p : 2.0 * p - 1.0;
+            const struct hd_value lift = hd_swing_at((enum hd_profile)g->parameters.profile, along).lift;
             const double amplitude = stands ? -g->parameters.step_depth : g->parameters.step_height;
             if (stands) {
                 rate.x = -(s->twist[0] - s->twist[2] * g->feet[i].place[1]);
                 rate.y = -(s->twist[1] + s->twist[2] * g->feet[i].place[0]);
             } else {
-                const struct hd_xy swing = hd_tripod_swing(g, i, 2.0 * p - 1.0);
+                const struct hd_xy swing = hd_tripod_swing(g, i, along);
                 rate.x = swing.x, rate.y = swing.y;
             }
             z += amplitude * lift.value, rate.z += amplitude / half * lift.rate;

@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
     from hexapod_dynamics.gait.interface import Gait
     from hexapod_dynamics.gait.recovery.get_up import GetUp
-    from hexapod_dynamics.gait.tripod import GaitLimits, TripodGait
+    from hexapod_dynamics.gait.tripod import TripodGait
 
-__all__ = ["AdaptiveGait", "Gait", "GaitLimits", "GetUp", "TripodGait"]
+__all__ = ["AdaptiveGait", "Gait", "GetUp", "TripodGait"]
 __getattr__ = load_on_first_use(
     __name__,
     {
         "AdaptiveGait": f"{__name__}.adaptive",
         "Gait": f"{__name__}.interface",
-        "GaitLimits": f"{__name__}.tripod",
         "GetUp": f"{__name__}.recovery.get_up",
         "TripodGait": f"{__name__}.tripod",
     },

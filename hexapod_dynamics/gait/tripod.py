@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,15 +17,7 @@ from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
 Tripod = TypeVar("Tripod", bound="TripodGait")
-
-
-@dataclass(frozen=True)
-class GaitLimits:
-    """Limits of a command: the longest stroke [m] of a leg; the speed [m/s] or turn rate [rad/s] that it allows."""
-
-    stroke: float
-    speed: float
-    turn_rate: float
+SWINGS = {"half_sine": 1, "minimum_jerk": 2}  # as hd_profile in core/gait.h numbers them
 
 
 class TripodGait(Gait):
@@ -39,12 +30,11 @@ class TripodGait(Gait):
     straight forward, half a sine up. "minimum_jerk" lifts off and touches down without a jump in velocity; the stance,
     so the propulsion, is the same. response_time [s]: of each of the two equal poles with which twist and height follow
     a command. The twist is a weighted mean of past commands, so it stays within the limits and changes with bounded
-    acceleration. adaptive: whether the kinematics consider shortened links and locked joints; else every leg moves as
-    if intact.
+    acceleration.
 
-    Commands beyond `limits` are scaled down as a whole, so that the direction of travel and the curvature do not
-    change. After `bind`, `step` allocates nothing. `position` and `velocity` (18,) [rad, rad/s] are overwritten by
-    each step.
+    Commands that need a longer stroke of a leg than `longest_stroke` [m] are scaled down as a whole, so that the
+    direction of travel and the curvature do not change. After `bind`, `step` allocates nothing. `position` and
+    `velocity` (18,) [rad, rad/s] are overwritten by each step.
     """
 
     def __init__(
@@ -57,17 +47,16 @@ class TripodGait(Gait):
         body_height: float = 0.12,
         swing: str = "half_sine",
         response_time: float = 0.2,
-        adaptive: bool = True,
     ) -> None:
         require_positive({"period": period, "body_height": body_height, "response_time": response_time})
         for name, value in (("step_length", step_length), ("step_height", step_height), ("step_depth", step_depth)):
             if not 0.0 <= value < np.inf:
                 raise HexapodError(f"{name}: given {value!r}, a finite number of at least 0 [m] is needed")
-        if swing not in ("half_sine", "minimum_jerk"):
+        if swing not in SWINGS:
             raise HexapodError(f"swing: given {swing!r}, allowed are 'half_sine' and 'minimum_jerk'")
         self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
         self.period, self.body_height, self.response_time = float(period), float(body_height), float(response_time)
-        self.swing, self.adaptive = swing, bool(adaptive)
+        self.swing = swing
         self.nominal_velocity = 2.0 * self.step_length / self.period
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> TripodGait:
@@ -80,13 +69,13 @@ class TripodGait(Gait):
         parameters = self.data.parameters
         parameters.period, parameters.response_time = self.period, self.response_time
         parameters.step_height, parameters.step_depth = self.step_height, self.step_depth
-        parameters.smooth, parameters.speed_limit = self.swing == "minimum_jerk", robot.servo.speed_limit
+        parameters.profile, parameters.speed_limit = SWINGS[self.swing], robot.servo.speed_limit
         self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
         for row, leg in zip(self.data.legs, robot.legs, strict=True):
             row["foothold"] = neutral_foothold(row)
             row["phase"] = 0.0 if leg.tripod_group == 1 else 0.5
         self.set_morphology(None)
-        self.limits = self._find_limits()
+        self.longest_stroke = self._find_longest_stroke()
         self.set_morphology(morphology)
         self.reset()
         return self
@@ -110,16 +99,16 @@ class TripodGait(Gait):
         The remaining links of a leg move as in the intact leg.
         """
         self.morphology = morphology
-        legs, table = self.data.legs, leg_table(self.robot, morphology if self.adaptive else None)
+        legs, table = self.data.legs, leg_table(self.robot, morphology)
         legs["free"], legs["held"] = table["free"], table["held"]
         legs["lengths"] = np.where(table["mass"][:, 2:] > 0.0, table["lengths"], self._lengths)
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) as it will be followed: scaled down as a whole to `limits`."""
+        """Return the command (3,) as it will be followed: scaled down as a whole to `longest_stroke`."""
         command = finite_twist(vx, vy, wz)
         size = max(1.0, float(np.abs(command).max()))  # the stroke of the largest numbers would be none
-        longest = self.data.longest_stroke(*(command / size))
-        return command / size * (self.limits.stroke / longest) if longest * size > self.limits.stroke else command
+        longest, most = self.data.longest_stroke(*(command / size)), self.longest_stroke
+        return command / size * (most / longest) if longest * size > most else command
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist; return the twist that will be followed, see `limit_command`."""
@@ -161,8 +150,8 @@ class TripodGait(Gait):
         """Whether the legs are stepping."""
         return bool(self.data.state.walking)
 
-    def _find_limits(self) -> GaitLimits:
-        """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
+    def _find_longest_stroke(self) -> float:
+        """Bisect for the longest stroke [m] that every leg reaches in every direction within angle and speed limits."""
         scratch = self.data.copy()
         scratch.parameters.speed_limit *= 0.8  # the rest is reserved for tracking
 
@@ -181,9 +170,7 @@ class TripodGait(Gait):
         while high - low > 1e-4:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if reaches(middle) else (low, middle)
-        speed = 2.0 * low / self.period
-        widest = float(np.linalg.norm(scratch.legs["foothold"], axis=1).max())
-        return GaitLimits(stroke=low, speed=speed, turn_rate=speed / widest)
+        return low
 
 
 def make(kind: str, values: Mapping[str, GaitValue]) -> TripodGait:

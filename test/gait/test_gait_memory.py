@@ -37,7 +37,7 @@ SPOILED = {
 def test_legs_that_do_not_fit_are_refused(legs):
     cycle, box = _core.PlanCycle(6), ROBOT.body.box_and_com
     with pytest.raises(ValueError, match="fields to_leg, mount, lengths"):
-        cycle.evaluate(_core.PlanNumbers(), legs, box, 1.0, 9.81, np.zeros(3), 0.0, _core.Findings())
+        cycle.evaluate(_core.PlanNumbers(), legs, box, 1.0, 9.81, np.zeros(3), _core.Findings())
 
 
 @pytest.mark.parametrize("count", [0, 9])
@@ -51,7 +51,7 @@ def test_only_as_many_legs_as_the_core_knows_are_taken(count):
 def test_a_record_of_another_kind_is_refused():
     cycle, box = _core.PlanCycle(6), ROBOT.body.box_and_com
     with pytest.raises(TypeError, match="GaitState given, PlanNumbers needed"):
-        cycle.evaluate(_core.GaitState(), leg_table(ROBOT), box, 1.0, 9.81, np.zeros(3), 0.0, _core.Findings())
+        cycle.evaluate(_core.GaitState(), leg_table(ROBOT), box, 1.0, 9.81, np.zeros(3), _core.Findings())
     with pytest.raises(TypeError, match="GaitState given, PlanNumbers needed"):
         _core.PlanNumbers().load(_core.GaitState())
 

@@ -201,11 +201,6 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
     )
 
 
-def guard(period: float, duty: float) -> float:
-    """Return the share of the cycle next to lift-off and touch-down that counts as no stance: 20 ms, or less."""
-    return min(0.02 / period, (duty - 0.5) / 2.2)
-
-
 class PlanEvaluator:
     """Evaluates a plan on the leg table of a robot.
 
@@ -227,8 +222,7 @@ class PlanEvaluator:
     def findings(self, twist: np.ndarray, cycle: _core.PlanCycle | None = None) -> _core.Findings:
         """Return the findings at a twist, overwritten by the next call; cycle: memory of another number of samples."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
-        share = guard(numbers.period, numbers.duty)
-        (cycle or self.cycle).evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.found)
+        (cycle or self.cycle).evaluate(numbers, self.table, self.box, mass, gravity, twist, self.found)
         return self.found
 
     def course(self, twist: np.ndarray) -> np.ndarray:
