@@ -1,16 +1,15 @@
 """Walks over slopes, blocks, steps and patches with the legs that are left: prints what arrives, and how fast.
 
     ./with_ros2 python benchmark/ground.py [--grounds slope:20,blocks:0.04] [--lost whole,LM,LF+RM,LF+LR+RM] [--runs 5]
-        [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--jobs 1]
-        [--json FILE]
+        [--first 1000] [--way ahead|sideways|turn] [--metres 3] [--jobs 1] [--json FILE]
 
 Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, and the robot's whole
 program (`Onboard`) but for the damage detector. The robot stands, learns which legs it has lost, and is commanded
 7.7 cm/s straight ahead (--way sideways: 4 cm/s to its left; turn: 0.25 rad/s). A run arrives when it has come so many
-metres in the commanded direction, or has turned once round, and gives up at a third of the speed. --gait plain: without
-what adapts to the ground. Each line: ground, lost legs, runs that arrive, share of the commanded speed (median and
-least of those that arrive), error (median and largest of those: how far it is beside its way, as a share of that; of a
-turn: how far from where it began, as a share of the way of a foot), falls over, reason of those that did not arrive.
+metres in the commanded direction, or has turned once round, and gives up at a third of the speed. Each line: ground,
+lost legs, runs that arrive, share of the commanded speed (median and least of those that arrive), error (median and
+largest of those: how far it is beside its way, as a share of that; of a turn: how far from where it began, as a share
+of the way of a foot), falls over, reason of those that did not arrive.
 """
 
 import argparse
@@ -34,7 +33,6 @@ GROUNDS = (
 LOST = "whole,LM,LF+RM,LF+LR+RM"
 WAYS = {"ahead": (NOMINAL_VELOCITY, 0.0, 0.0), "sideways": (0.0, 0.04, 0.0), "turn": (0.0, 0.0, 0.25)}
 FOOT = 0.2  # [m] from the middle of the body to a foot
-KINDS = "adaptive", "plain"
 SLOWEST = 0.33  # share of the commanded speed at which a run gives up
 FALLEN = 60.0  # tilt of the body [deg]
 
@@ -75,8 +73,8 @@ def run(job):
     """One run: ground, lost, seed, whether it arrived, share of the speed, whether it fell, largest tilt, reason, how
     far it came, its error.
     """
-    ground, lost, seed, kind, metres, way, settings = job
-    gait = AdaptiveGait(**settings, **({"ground": False} if kind == "plain" else {}))
+    ground, lost, seed, metres, way, settings = job
+    gait = AdaptiveGait(**settings)
     friction = np.random.default_rng((28, seed)).uniform(0.6, 0.9)
     walk = walk_on(ground, () if lost == "whole" else tuple(lost.split("+")), seed, gait, friction)
     walk.twist[:] = WAYS[way]
@@ -117,7 +115,6 @@ def main():
     parser.add_argument("--lost", default=LOST)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--first", type=int, default=1000, help="first seed")
-    parser.add_argument("--gait", default="adaptive", choices=KINDS)
     parser.add_argument("--way", default="ahead", choices=list(WAYS))
     parser.add_argument("--metres", type=float, default=3.0)
     parser.add_argument("--lift", type=float, default=0.02, help="step height [m] that is asked for")
@@ -132,10 +129,7 @@ def main():
     )
     with WorkerProcesses(given.jobs) as pool:
         for ground, lost in cells:
-            jobs = [
-                (ground, lost, given.first + k, given.gait, given.metres, given.way, settings)
-                for k in range(given.runs)
-            ]
+            jobs = [(ground, lost, given.first + k, given.metres, given.way, settings) for k in range(given.runs)]
             rows = list(pool.map(run, jobs) if given.jobs > 1 else map(run, jobs))
             print(line(ground, lost, rows), flush=True)
             shares = [row[4] for row in rows if row[3]] or [0.0]

@@ -15,8 +15,8 @@ import yaml
 from house.recovery import COMMANDED, Recovery, Walk, entry_of, load_walks
 from house.robot import House
 
-from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.plan import mirror_partners
+from hexapod_dynamics.gait.planning.search import minimise
 
 SEEDS = (100, 110)
 BEFORE, AFTER, SETTLE = 1.6, 4.5, 1.5  # [s] of walking before the loss and after it, of which the first do not count

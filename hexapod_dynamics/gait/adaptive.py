@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,16 +37,10 @@ from hexapod_dynamics.robot import Morphology, Robot
 class AdaptiveGait(Gait):
     """Walks with the legs that remain.
 
-    step_height [m]: lift of a swinging foot. body_height [m]: height of base_link over the ground, by default that
-    of the plan. period [s]: of the cycle; by default the plan's, shorter for fast commands. acceleration [m/s^2]
-    and turning [rad/s^2] limit how the twist follows a command. yaw_hold: corrects the heading by the yaw given to
-    `sense`. tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never. pattern:
-    "auto", or "wave" or "ripple": these gaits on the legs that are left, without a plan and its sway. planner: a
+    plans: a PlanLibrary or the path of its file; by default the file of the package for this robot. planner: a
     BackgroundPlanner that makes a missing plan while the robot sits; None: the robot stays down. worker: a
-    LatestCall, which computes changes of plan in parallel to the walk; None: they are computed at once. plans: a
-    PlanLibrary or the path of its file; by default the file of the package for this robot. ground: whether lift,
-    position of the body, tilt limit and commands adapt to the ground (terrain.py). weighing_sway [m]: sway of the
-    walking body while a load is weighed (body_shift.py); none without `ground`.
+    LatestCall, which computes changes of plan in parallel to the walk; None: they are computed at once. settings:
+    those of AdaptiveSettings, by name.
 
     Choice of the gait: an intact robot walks a tripod; with lost legs, it uses the library's plan for the
     remaining legs. A leg with a locked or limp joint, or with a shortened link that makes the leg too short, is
@@ -71,24 +64,12 @@ class AdaptiveGait(Gait):
     def __init__(
         self,
         *,
-        step_height: float = 0.02,
-        body_height: float | None = None,
-        period: float | None = None,
-        acceleration: float = 0.25,
-        turning: float = 1.0,
-        yaw_hold: bool = True,
-        tilt_limit: float = math.radians(8.0),
-        pattern: str = "auto",
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
         worker: LatestCall | None = None,
-        ground: bool = True,
-        weighing_sway: float = 0.0,
+        **settings: Any,
     ) -> None:
-        self.settings = AdaptiveSettings(
-            step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern, weighing_sway
-        )
-        self._plans, self.planner, self.worker, self._adapts = plans, planner, worker, ground
+        self.settings, self._plans, self.planner, self.worker = AdaptiveSettings(**settings), plans, planner, worker
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
@@ -104,11 +85,11 @@ class AdaptiveGait(Gait):
         fixed, speed = self.data.settings, robot.servo.speed_limit
         fixed.speed, fixed.folding, fixed.yaw_limit = speed, 0.4 * speed, 0.3  # [rad/s]
         fixed.tilt, fixed.belly = self.settings.tilt_limit, 0.5 * robot.body.box[2] + 0.001  # [rad], [m]
-        self.terrain, self.limiter = Terrain(self, self._adapts), Limiter(self)
+        self.terrain, self.limiter = Terrain(self), Limiter(self)
         self.changes = PlanChanger(self, find_library(robot, self._plans))
         self.changes.adopt_morphology(morphology)
         if self.limiter.given_up and morphology is None:
-            raise HexapodError(self.limiter.out_of_reach(self.settings))
+            raise HexapodError(self.limiter.out_of_reach())
         self.reset()
         self._rehearse()
         self.changes.warn_of_no_plan()
@@ -244,7 +225,7 @@ class AdaptiveGait(Gait):
         self.settings = replace(before, **given)
         self.limiter.apply_feasible_settings()
         if self.limiter.given_up:
-            reason = self.limiter.out_of_reach(self.settings)
+            reason = self.limiter.out_of_reach()
             self.settings = before
             self.limiter.apply_feasible_settings()
             raise HexapodError(reason)
@@ -358,7 +339,7 @@ class AdaptiveGait(Gait):
     def report(self) -> dict[str, object]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""
         vx, vy, wz = self.limiter.wanted or (0.0, 0.0, 0.0)
-        fx, fy, fz = self.limiter.followed
+        fx, fy, fz = self.asked
         out = {
             "doing": self.doing,
             "legs": "none" if self.plan is None else " ".join(self.plan.legs),
@@ -386,12 +367,12 @@ class AdaptiveGait(Gait):
         if self.data.state.reflexes > self.terrain.most_reflexes:
             return "tilted repeatedly: sits until the service stand or a change of the morphology"
         if limiter.given_up and not limiter.slowed:
-            return f"{limiter.out_of_reach(self.settings)}; {limiter.given_up} of the plan instead"
+            return f"{limiter.out_of_reach()}; {limiter.given_up} of the plan instead"
         return limiter.slowed
 
 
 def make(kind: str, values: Mapping[str, GaitValue]) -> AdaptiveGait:
     """Return the AdaptiveGait for the parameters of the node `gait`, whose period 0 is automatic; kind: its pattern."""
-    settings: dict[str, Any] = {name: values[name] for name in LIVE}
-    settings |= {"period": values["period"] or None, "plans": values["plans"] or None, "pattern": kind}
-    return AdaptiveGait(**settings, planner=BackgroundPlanner(), worker=LatestCall())
+    live: dict[str, Any] = {name: values[name] for name in LIVE} | {"period": values["period"] or None}
+    plans = str(values["plans"]) or None
+    return AdaptiveGait(plans=plans, planner=BackgroundPlanner(), worker=LatestCall(), pattern=kind, **live)

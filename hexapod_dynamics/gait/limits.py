@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.ground import DEAD_ZONE
+from hexapod_dynamics.gait.ground import AS_FELT, BACK, BACKS, CLIMB, DEAD_ZONE, STOP, Response
 from hexapod_dynamics.gait.interface import finite_twist
-from hexapod_dynamics.gait.modes import AdaptiveSettings, write_settings
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP, Response
+from hexapod_dynamics.gait.modes import write_settings
 from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan, PlanEvaluator
 from hexapod_dynamics.gait.terrain import ROWING_RISE
 from hexapod_dynamics.robot import Robot
@@ -204,20 +203,19 @@ class Limiter:
     """Limits the commands of an adaptive gait to what its plan allows on the present ground, and its settings to what
     the legs reach.
 
-    wanted, followed (3,): the last command, None at first, and the part of it that is followed; given_up: names of the
-    settings that are replaced by those of the plan.
+    wanted (3,): the last command, None at first; the gait's memory has the part of it that is followed. incline: the
+    slope for which commands are limited; given_up: names of the settings that are replaced by those of the plan.
     """
 
     def __init__(self, gait: AdaptiveGait) -> None:
         self._gait = gait
         self._limits = CommandLimits(gait.robot, gait.data)
         self.wanted: tuple[float, float, float] | None = None
-        self.followed = np.zeros(3)
-        self.given_up = ""
+        self.given_up, self.incline = "", LEVEL
         self._does = AS_FELT  # response to the obstacle for which the command is limited
         # Response to the obstacle and roughness, roll and pitch of the slope for which the command is limited.
         self._limited_for: tuple[tuple[Response, bool], tuple[float, float]] | None = None
-        self._since_limited, self._incline = LIMIT_EVERY, LEVEL
+        self._since_limited = LIMIT_EVERY
         self._search: Iterator[Incline | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -226,13 +224,13 @@ class Limiter:
 
     def restart(self) -> None:
         """Forget the command and the ground for which it was limited."""
-        self.wanted, self.followed, self._since_limited = None, np.zeros(3), LIMIT_EVERY
+        self.wanted, self._since_limited = None, LIMIT_EVERY
         self.change_plan()
 
     def change_plan(self) -> None:
         """Forget the ground for which commands were limited under the previous plan."""
-        self._limited_for, self._search, self._does = None, None, self._gait.terrain.obstacle.does
-        self._assume(LEVEL)
+        self._limited_for, self._search, self.incline = None, None, LEVEL
+        self._does = self._gait.terrain.obstacle.does
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -241,46 +239,38 @@ class Limiter:
         the room [m] for a shift of the body within the reach of the legs; HexapodError for values that are not finite.
         """
         twist, plan, terrain, limits = finite_twist(vx, vy, wz), self._gait.plan, self._gait.terrain, self._limits
-        periods = [1.0] if plan is None else self._periods(plan)
+        given, incline = self._level_ground(), self.incline
         if plan is None or terrain.obstacle.does == STOP:
-            return np.zeros(3), periods[0], terrain.shift_room
-        with_margin = self._gait.settings.pattern == "auto"
+            return np.zeros(3), given.periods[0], terrain.shift_room
         if terrain.obstacle.does == BACK:
             twist = np.array(terrain.obstacle.way_back)
-        given = Conditions(periods, with_margin)
-        if terrain.ground is None:
-            return *limits.possible(twist, given), terrain.shift_room
-        rough, lift = terrain.ground.rough, self._gait.used.step_height
+        lift = terrain.highest if terrain.ground.rough and incline.high else given.lift
         if plan.kind == "row":
-            more = ROWING_RISE if rough else 0.0
+            more = ROWING_RISE if terrain.ground.rough else 0.0
             rowing = plan.rise + more, plan.height + more
-            given = given._replace(lift=terrain.highest if rough else lift, rowing=rowing)
-            return *limits.possible(twist, given), terrain.shift_room
-        incline = self._incline
+            return *limits.possible(twist, given._replace(lift=lift, rowing=rowing)), terrain.shift_room
         if incline != LEVEL:  # a command beyond what level ground allows counts as what it allows
-            twist = limits.possible(twist, given._replace(lift=lift))[0]
-        lift = terrain.highest if rough and incline.high else lift
-        given = Conditions(periods, with_margin and incline.margin, lift, incline)
+            twist = limits.possible(twist, given)[0]
+        given = given._replace(with_margin=given.with_margin and incline.margin, lift=lift, incline=incline)
         possible, period = limits.possible(incline.share * twist, given)
         if incline != LEVEL:
             return possible, period, incline.shift
         limits.rate(possible, period, given)
         return possible, period, min(MOST_SHIFT, max(0.0, limits.found.reach - 0.006))
 
-    def _periods(self, plan: GaitPlan) -> list[float]:
-        """Return the periods [s] that a command may have."""
-        used, terrain = self._gait.used, self._gait.terrain
-        if used.period is not None:
-            return [used.period]
-        rough = terrain.ground is not None and terrain.ground.rough
-        what = "planned"
+    def _level_ground(self) -> Conditions:
+        """Return the Conditions of smooth level ground, with the periods [s] that a command may have at present."""
+        used, terrain, plan = self._gait.used, self._gait.terrain, self._gait.plan
+        what, rough = "planned", terrain.ground.rough
         if terrain.obstacle.does in (CLIMB, BACK) and self._gait.walks_intact:
             what = "climb"
-        elif rough and plan.kind == "row":
+        elif rough and plan is not None and plan.kind == "row":
             what = "row"
-        elif plan.kind == "walk" and (rough or used.step_height > plan.lift):
+        elif plan is not None and plan.kind == "walk" and (rough or used.step_height > plan.lift):
             what = "high"
-        return [plan.period * share for share in PERIODS[what]]
+        planned = 1.0 if plan is None else plan.period
+        periods = [planned * share for share in PERIODS[what]] if used.period is None else [used.period]
+        return Conditions(periods, self._gait.settings.pattern == "auto", used.step_height)
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed, see `possible`."""
@@ -289,10 +279,10 @@ class Limiter:
             terrain = self._gait.terrain
             terrain.process_command(x, y)
             self._does = terrain.obstacle.does
-            self.followed, self._gait.data.settings.asked_period, terrain.shift_room = self.possible(x, y, turn)
+            data = self._gait.data
+            data.command.twist, data.settings.asked_period, terrain.shift_room = self.possible(x, y, turn)
             self.wanted = x, y, turn
-        self._gait.data.command.twist = self.followed
-        return self.followed.copy()
+        return self._gait.asked.copy()
 
     def follow_again(self) -> None:
         """Scale the last command again, for the present plan."""
@@ -305,7 +295,7 @@ class Limiter:
         """
         terrain, plan = self._gait.terrain, self._gait.plan
         ground, does = terrain.ground, terrain.obstacle.does
-        if ground is None or self._gait.data.state.sensed == 0.0:
+        if self._gait.data.state.sensed == 0.0:
             return
         if does != self._does:
             self._limited_for, self._since_limited = None, LIMIT_EVERY
@@ -319,8 +309,7 @@ class Limiter:
         if self._search is not None:
             found = next(self._search)
             if found is not None:
-                self._search = None
-                self._assume(found)
+                self._search, self.incline = None, found
                 self.follow_again()
             return
         felt, now, known = (does, ground.rough), terrain.slope.attitude, self._limited_for
@@ -330,24 +319,18 @@ class Limiter:
         self._limited_for, self._since_limited = (felt, now), 0.0
         if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
-            self._search = self._inclines(plan, drop)
+            self._search = self._inclines(drop)
         else:
-            self._assume(LEVEL)
+            self.incline = LEVEL
             self.follow_again()
 
-    def _inclines(self, plan: GaitPlan, drop: tuple[float, float]) -> Iterator[Incline | None]:
+    def _inclines(self, drop: tuple[float, float]) -> Iterator[Incline | None]:
         """Search the Incline for a slope, one limit a step; a command counts as at most what level ground allows."""
-        planned, with_margin = self._gait.used.step_height, self._gait.settings.pattern == "auto"
-        given = Conditions(self._periods(plan), with_margin, planned)
+        given, terrain = self._level_ground(), self._gait.terrain
         level = self._limits.possible(np.array(self.wanted), given)[0]
         yield None
-        terrain = self._gait.terrain
-        lift = terrain.highest if terrain.ground.rough else planned
-        yield from self._limits.inclines(level, given._replace(lift=lift), drop, planned)
-
-    def _assume(self, incline: Incline) -> None:
-        """Limit commands for this slope from now on."""
-        self._incline, self._gait.terrain.lifts_high = incline, incline.high
+        lift = terrain.highest if terrain.ground.rough else given.lift
+        yield from self._limits.inclines(level, given._replace(lift=lift), drop, given.lift)
 
     @property
     def slowed(self) -> str:
@@ -357,31 +340,29 @@ class Limiter:
             return NO_WAY
         if terrain.obstacle.does == BACK:
             return f"steps back from an obstacle, to approach it anew: {terrain.obstacle.backs} of {BACKS}"
-        if terrain.ground is None:
-            return ""
         wanted, steep = self.wanted or (0.0, 0.0, 0.0), math.hypot(*terrain.slope.attitude)
         if plan is not None and plan.kind == "row" and steep > math.radians(8.0) and any(wanted[1:]):
             return (
                 f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or in a turn, it "
                 "deviates from its path by up to a third of the distance"
             )
-        if np.abs(self.followed).max() >= 0.97 * max(map(abs, wanted)):
+        x, y, turn = self._gait.asked
+        if max(abs(x), abs(y), abs(turn)) >= 0.97 * max(map(abs, wanted)):
             return ""
-        if self._incline != LEVEL:
+        if self.incline != LEVEL:
             cause = f"slope of {math.degrees(steep):.0f} degrees"
         elif terrain.ground.rough:
             cause = f"feet are lifted {1e3 * terrain.highest:.0f} mm on rough ground"
         else:
             return ""
-        x, y, turn = self.followed
         return f"the command is scaled to {x:.3f} {y:.3f} m/s {turn:.3f} rad/s: {cause}"
 
     # ---- settings ----------------------------------------------------------------------------------------------------
 
-    def out_of_reach(self, new: AdaptiveSettings) -> str:
-        """Return that settings are out of reach of the legs, in words."""
+    def out_of_reach(self) -> str:
+        """Return that the settings are out of reach of the legs, in words."""
+        new, plan = self._gait.settings, self._gait.plan
         given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
-        plan = self._gait.plan
         return f"{given}: out of reach for {plan.kind}ing on {', '.join(plan.legs)}" if plan else given
 
     def apply_feasible_settings(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -17,20 +18,25 @@ LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "tur
 
 @dataclass(frozen=True)
 class AdaptiveSettings:
-    """Settings of `AdaptiveGait`, described there; HexapodError names a value out of its range.
+    """Settings of `AdaptiveGait`; HexapodError names a value out of its range.
 
-    body_height and period are None if the plan decides.
+    step_height [m]: lift of a swinging foot. body_height [m]: height of base_link over the ground; None: that of the
+    plan. period [s]: of the cycle; None: the plan's, shorter for fast commands. acceleration [m/s^2] and turning
+    [rad/s^2] limit how the twist follows a command. yaw_hold: corrects the heading by the yaw given to `sense`.
+    tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never. pattern: "auto", or
+    "wave" or "ripple": these gaits on the legs that are left, without a plan and its sway. weighing_sway [m]: sway of
+    the walking body while a load is weighed (terrain.py).
     """
 
-    step_height: float
-    body_height: float | None
-    period: float | None
-    acceleration: float
-    turning: float
-    yaw_hold: bool
-    tilt_limit: float
-    pattern: str
-    weighing_sway: float
+    step_height: float = 0.02
+    body_height: float | None = None
+    period: float | None = None
+    acceleration: float = 0.25
+    turning: float = 1.0
+    yaw_hold: bool = True
+    tilt_limit: float = math.radians(8.0)
+    pattern: str = "auto"
+    weighing_sway: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -320,9 +320,8 @@ class PlanChanger:
             return
         self._leave_plan(place, transition is Transition.SHIFT)
         if asked.wanted == (limiter.wanted or (0.0, 0.0, 0.0)):
-            limiter.wanted, limiter.followed = asked.wanted, asked.followed
+            limiter.wanted, data.command.twist = asked.wanted, made.asked
             data.settings.asked_period = made.data.settings.asked_period
-            data.command.twist = asked.followed
         else:
             limiter.follow_again()
         if transition is Transition.SIT:

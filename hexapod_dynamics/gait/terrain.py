@@ -14,10 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.ground import RAISING, GroundAdaptation, SlopeReference
+from hexapod_dynamics.gait.ground import (
+    AS_FELT,
+    BACK,
+    CLIMB,
+    RAISING,
+    SLOW,
+    STOP,
+    GroundAdaptation,
+    ObstacleResponse,
+    Sample,
+    SlopeReference,
+)
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.modes import SITTING, Mode
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, CLIMB, SLOW, STOP, ObstacleResponse, Sample
 from hexapod_dynamics.gait_kinds import SWAYS
 
 if TYPE_CHECKING:
@@ -112,20 +122,17 @@ class WeighingSway:
 class Terrain:
     """The ground under the adaptive gait: roughness, slope, obstacle, and the place of the body over its feet.
 
-    ground: roughness and shift uphill, None if nothing adapts; slope, obstacle: see their classes; load, sway: of a
-    load that is carried, and while it is weighed; leaning (6,): the offset of the body that was asked for; shift_room
-    [m]: for a shift of the body within the reach of the legs, lifts_high: whether the feet may be lifted higher on
-    rough ground; the limiter finds both.
+    ground: roughness and shift uphill; slope, obstacle: see their classes; load, sway: of a load that is carried, and
+    while it is weighed; leaning (6,): the offset of the body that was asked for; shift_room [m]: for a shift of the
+    body within the reach of the legs, which the limiter finds.
     """
 
-    def __init__(self, gait: AdaptiveGait, ground: bool) -> None:
+    def __init__(self, gait: AdaptiveGait) -> None:
         self._gait = gait
-        self.ground = GroundAdaptation() if ground else None
-        self.slope, self.obstacle = SlopeReference(), ObstacleResponse()
+        self.ground, self.slope, self.obstacle = GroundAdaptation(), SlopeReference(), ObstacleResponse()
         self.load, self.sway, self.leaning = LoadShift(gait.robot.mass), WeighingSway(), np.zeros(6)
-        self.shift_room, self.lifts_high = 0.0, True
-        self._measured = self._attitude = 0.0, 0.0  # roll, pitch [rad]; less the commanded lean of the body
-        self._leant = 0.0, 0.0  # the commanded lean at present
+        self.shift_room = 0.0
+        self._measured = self._leant = 0.0, 0.0  # roll, pitch [rad] of the body, and its commanded lean at present
         self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
         self._high = HIGH_LIFT  # [m] lift of feet that are lifted higher than planned
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
@@ -138,13 +145,11 @@ class Terrain:
         """Discard what was learnt about roughness and obstacles."""
         self.leaning[:], self.sway = 0.0, WeighingSway()
         self._lifted, self._reflexes, self._tilted_on_rough, self._turned = 0.0, 0.0, False, 0.0
-        self.ground = None if self.ground is None else GroundAdaptation()
-        self.obstacle = ObstacleResponse()
+        self.ground, self.obstacle = GroundAdaptation(), ObstacleResponse()
 
     def change_plan(self) -> None:
         """Discard the previous cycle."""
-        if self.ground is not None:
-            self.ground.change_plan()
+        self.ground.change_plan()
         self.obstacle.change_plan()
         self._turned = 0.0
 
@@ -167,11 +172,10 @@ class Terrain:
         state.yaw, state.sensed = yaw, 1.0
         leant_roll, leant_pitch = state.body_offset[3:5].tolist()
         self._measured = roll, pitch
-        self._attitude = roll - leant_roll, pitch - leant_pitch
-        if self.ground is not None and (leant_roll, leant_pitch) != self._leant:
+        if (leant_roll, leant_pitch) != self._leant:
             self._leant = leant_roll, leant_pitch
             self.ground.compare_anew()
-        self.slope.sense(*self._attitude, yaw)
+        self.slope.sense(roll - leant_roll, pitch - leant_pitch, yaw)
         if adopts:
             self.slope.adopt()
         state.tilted = self.slope.tilt
@@ -224,7 +228,7 @@ class Terrain:
             self.sway.advance(dt, sways, self.shift_room)
         if self.load.active:
             self.load.advance(dt, self.shift_room - REACH * self.sway.size)
-        if ground is None or now.sensed == 0.0:
+        if now.sensed == 0.0:
             self._move_body(0.0, 0.0)
             return
         reflexes, tilt = now.reflexes, now.tilted
@@ -238,14 +242,14 @@ class Terrain:
         ground.most_shift = max(0.0, self.shift_room - self.load.size - REACH * self.sway.size)
         ground.settles, tilted = rows, tilt > settings.tilt_limit
         heading = math.remainder(now.yaw - now.yaw_reference, math.tau) if data.settings.yaw_gain > 0.0 else 0.0
-        slope, twist = self.slope.attitude, now.twist.tolist()
-        ground.update(dt, now.phase, *self._attitude, slope, heading, walks, tilted, twist)
+        slope, twist = self.slope, now.twist.tolist()
+        ground.update(dt, now.phase, slope.roll, slope.pitch, slope.attitude, heading, walks, tilted, twist)
         if ground.rough and ground.walked_for > 10.0:
             now.reflexes = 0.0  # they do not count any more
         self._make_way(dt, ground, twist)
         most = 0.02 * dt  # [m/s]
         self._high += min(most, max(-most, self.highest - self._high))
-        high = ground.share if self.lifts_high else 0.0
+        high = ground.share if self._gait.limiter.incline.high else 0.0
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
@@ -302,8 +306,6 @@ class Terrain:
 
     def report(self) -> dict[str, float | bool]:
         """Return what is known about the ground."""
-        if self.ground is None:
-            return {}
         return {
             "lift of the feet [mm]": 1e3 * float(self._gait.data.plan.lift),
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),

@@ -46,7 +46,7 @@ def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_lev
             gait.sense(0.0, np.radians(slope), 0.0)
             gait.command(speed if tick > 10 else 0.0, 0.0, 0.0)
             gait.step(0.02)
-        found.append((gait.limiter.followed[0], gait.limiter._incline.shift, gait.limiter._incline.share))
+        found.append((gait.asked[0], gait.limiter.incline.shift, gait.limiter.incline.share))
     assert found[0][0] > 0.02
     np.testing.assert_allclose(found, np.tile(found[0], (3, 1)), rtol=0.03)
 
@@ -60,9 +60,9 @@ def test_a_copy_that_is_made_while_a_slope_is_considered_finds_the_same_limits()
             one.step(0.02)
         if twin is None and gait.limiter._search is not None:
             twin = gait.copy()
-    assert gait.limiter._incline.shift > 0.0
-    assert twin.limiter._incline.shift == pytest.approx(gait.limiter._incline.shift, abs=5e-3)
-    assert twin.limiter.followed[0] == pytest.approx(gait.limiter.followed[0], rel=0.05)
+    assert gait.limiter.incline.shift > 0.0
+    assert twin.limiter.incline.shift == pytest.approx(gait.limiter.incline.shift, abs=5e-3)
+    assert twin.asked[0] == pytest.approx(gait.asked[0], rel=0.05)
 
 
 @pytest.mark.parametrize(
