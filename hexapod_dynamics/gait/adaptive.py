@@ -23,12 +23,11 @@ from hexapod_dynamics.gait.plan_change import (
     NOMINAL_VELOCITY,
     Arrival,
     PlanChanger,
-    best_start,
     continue_from,
     stance_holds,
 )
 from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library
-from hexapod_dynamics.gait.planning.plan import GaitPlan, turn_away
+from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.robot import Morphology, Robot
@@ -91,18 +90,8 @@ class AdaptiveGait(Gait):
         if self.limiter.given_up and morphology is None:
             raise HexapodError(self.limiter.out_of_reach())
         self.reset()
-        self._rehearse()
         self.changes.warn_of_no_plan()
         return self
-
-    def _rehearse(self) -> None:
-        """Call every function of a change of plan once, so that nothing is loaded later, while the robot walks."""
-        self.data.enter(int(self.data.state.mode))
-        if self.plan is not None:
-            stance_holds(self.robot, self.data, self.plan.legs)
-            best_start(self.robot, self.data)
-            turn_away(self.robot, self.plan, self.data.legs.copy(), [0])
-        self.reset()
 
     def copy(self) -> AdaptiveGait:
         """Return an independent gait of the same settings in the same state; it has no worker."""

@@ -180,11 +180,10 @@ class SlopeReference:
         self.east = self.north = 0.0
         self.roll = self.pitch = self._yaw = 0.0  # of the body, as last measured
         self._sat = 0.0  # [s] for which the robot has sat
-        self._known = False
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Process the attitude of the body, less its commanded lean."""
-        self.roll, self.pitch, self._yaw, self._known = roll, pitch, yaw, True
+        self.roll, self.pitch, self._yaw = roll, pitch, yaw
 
     @property
     def tilt(self) -> float:
@@ -206,8 +205,6 @@ class SlopeReference:
 
     def learn(self, dt: float, sits: bool) -> None:
         """Follow the attitude, dt [s] after the last call; sits: whether the robot sits, so no foot has to stand."""
-        if not self._known:
-            return
         self._sat = self._sat + dt if sits else 0.0
         if sits and self._sat < 4.0:
             return
@@ -324,7 +321,7 @@ BACKS, BACK_SPEED = 2, 0.05  # number of times in a row that it steps back; how 
 
 
 class ObstacleResponse:
-    """Chooses the Response, `does`."""
+    """Chooses the Response, `does`; turned [rad]: by which the robot has turned on its way back; the gait notes it."""
 
     def __init__(self) -> None:
         self.progress = Progress()
@@ -336,21 +333,17 @@ class ObstacleResponse:
     def change_plan(self) -> None:
         """Discard the history, because other legs walk; a robot that has stopped may try again with them."""
         self.progress.restart()
-        self.does, self._free_for = AS_FELT, 0.0  # [s] without an obstacle
+        self.does, self.turned, self._free_for = AS_FELT, 0.0, 0.0  # [s] without an obstacle
         self._unfelt = self.backs = 0  # number of attempts to climb that were not detected; of steps back in a row
 
-    def process_command(self, vx: float, vy: float) -> bool:
-        """Process a command [m/s]: one to stand, or to walk in another direction than to the obstacle, ends STOP
-        and BACK; return whether it did.
+    def process_command(self, vx: float, vy: float) -> None:
+        """Process a command [m/s]: one to stand, or to walk in another direction than to the obstacle, ends STOP and
+        BACK.
         """
-        if self.does not in (BACK, STOP):
-            return False
         x, y = self._stopped
         size = math.hypot(x, y) * math.hypot(vx, vy)
-        ends = size == 0.0 or x * vx + y * vy < math.cos(math.radians(45.0)) * size
-        if ends:
+        if self.does in (BACK, STOP) and (size == 0.0 or x * vx + y * vy < math.cos(math.radians(45.0)) * size):
             self.change_plan()
-        return ends
 
     @property
     def way_back(self) -> tuple[float, float, float]:

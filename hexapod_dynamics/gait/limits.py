@@ -277,7 +277,7 @@ class Limiter:
         x, y, turn = finite_twist(vx, vy, wz).tolist()
         if (x, y, turn) != self.wanted:
             terrain = self._gait.terrain
-            terrain.process_command(x, y)
+            terrain.obstacle.process_command(x, y)
             self._does = terrain.obstacle.does
             data = self._gait.data
             data.command.twist, data.settings.asked_period, terrain.shift_room = self.possible(x, y, turn)

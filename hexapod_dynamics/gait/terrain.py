@@ -139,24 +139,17 @@ class Terrain:
         self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
         self._tilted_on_rough = False  # whether the ground was rough before the first reflex
         self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
-        self._turned = 0.0  # [rad] by which the robot has turned on its way back from an obstacle
 
     def restart(self) -> None:
         """Discard what was learnt about roughness and obstacles."""
         self.leaning[:], self.sway = 0.0, WeighingSway()
-        self._lifted, self._reflexes, self._tilted_on_rough, self._turned = 0.0, 0.0, False, 0.0
+        self._lifted, self._reflexes, self._tilted_on_rough = 0.0, 0.0, False
         self.ground, self.obstacle = GroundAdaptation(), ObstacleResponse()
 
     def change_plan(self) -> None:
         """Discard the previous cycle."""
         self.ground.change_plan()
         self.obstacle.change_plan()
-        self._turned = 0.0
-
-    def process_command(self, vx: float, vy: float) -> None:
-        """Process a command [m/s], which may end the response to an obstacle."""
-        if self.obstacle.process_command(vx, vy):
-            self._turned = 0.0
 
     # ---- measurements ------------------------------------------------------------------------------------------------
 
@@ -222,7 +215,6 @@ class Terrain:
         ground, data, now, plan = self.ground, self._gait.data, self._gait.data.state, self._gait.plan
         settings, lift = self._gait.settings, self._gait.used.step_height
         walks, rows = now.mode == Mode.WALK, plan is not None and plan.kind == "row"
-        self.slope.learn(dt, now.mode in SITTING)
         sways = settings.weighing_sway if walks else 0.0
         if sways or self.sway.size:
             self.sway.advance(dt, sways, self.shift_room)
@@ -231,6 +223,7 @@ class Terrain:
         if now.sensed == 0.0:
             self._move_body(0.0, 0.0)
             return
+        self.slope.learn(dt, now.mode in SITTING)
         reflexes, tilt = now.reflexes, now.tilted
         if now.mode == Mode.RISE and reflexes > self._reflexes:
             ground.expect_rough()
@@ -278,10 +271,10 @@ class Terrain:
         if obstacle.does != AS_FELT and obstacle.does != STOP:
             ground.expect_rough()
         if did == BACK:
-            self._turned += turn * dt
+            obstacle.turned += turn * dt
         elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: walk on as before
-            now.yaw_reference -= self._turned
-            self._turned = 0.0
+            now.yaw_reference -= obstacle.turned
+            obstacle.turned = 0.0
 
     def _falls(self, dt: float, tilt: float) -> bool:
         """Whether a body with this tilt [rad] is falling."""

@@ -213,7 +213,7 @@ def test_a_command_that_ends_the_way_back_ends_its_turn_too():
     gait = stepping_back()
     steps(gait, round(1.0 / DT))
     gait.command(0.0, 0.0, 0.0)
-    assert gait.terrain._turned == 0.0 and gait.terrain.obstacle.does == AS_FELT
+    assert gait.terrain.obstacle.turned == 0.0 and gait.terrain.obstacle.does == AS_FELT
 
 
 def test_a_command_that_is_refused_does_not_end_the_stop_at_an_obstacle():

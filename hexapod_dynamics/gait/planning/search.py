@@ -92,14 +92,12 @@ class Search(PlanEvaluator):
         *,
         morphology: Morphology | None = None,
         height: float = HEIGHT,
-        seed: int = 1,
     ) -> None:
         self.names = tuple(names)
         lost = [name for name in robot.leg_names if name not in self.names]
         super().__init__(robot, morphology or Morphology.whole(robot).without(*lost))
-        self.demands, self.height, self.seed = demands, height, seed
+        self.demands, self.height = demands, height
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
-        self.table["used"][self.used] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
         self.coarse = _core.PlanCycle(len(robot.legs), 24)
 
@@ -176,7 +174,7 @@ class Search(PlanEvaluator):
 
     def _row(self) -> GaitPlan:
         task, start = _Task("row", np.zeros(len(self.names)), 0.0), np.zeros(2 * len(self.names) + 2)
-        tries = [self._minimise(task, self.demands.twists(), 200, start, 1.5, seed=self.seed + k) for k in range(4)]
+        tries = [self._minimise(task, self.demands.twists(), 200, start, 1.5, seed=seed) for seed in range(1, 5)]
         return self._made(task, min(tries, key=lambda row: row[1])[0])
 
     def _minimise(
@@ -187,47 +185,48 @@ class Search(PlanEvaluator):
         start: np.ndarray,
         sigma: float,
         *,
-        seed: int | None = None,
+        seed: int = 1,
         cycle: _core.PlanCycle | None = None,
     ) -> tuple[np.ndarray, float]:
         """Return the numbers of the best plan of a task for these twists, and its cost; cycle: memory of the
         evaluation, by default the coarse one.
         """
-        self._begin(task)
         cycle = cycle or self.coarse
 
         def judged(points: np.ndarray, values: np.ndarray) -> None:
             values[:] = [self._cost(task, twists, cycle, x) for x in points]
 
-        return minimise(judged, start, sigma, generations, seed=seed or self.seed)
+        return minimise(judged, start, sigma, generations, seed=seed)
 
-    def _begin(self, task: _Task) -> None:
-        self.numbers = _core.PlanNumbers()
-        self.numbers.height, self.numbers.lift = self.height, LIFT
-        if task.kind == "row":
-            # On two legs, an edge of the belly stays on the ground.
-            self.numbers.crawls, self.numbers.rise = 1.0, 0.022 if len(self.names) > 2 else 0.006
-            self.numbers.height = 0.5 * self.robot.body.box[2] + self.numbers.rise
-
-    def _write(self, task: _Task, x: np.ndarray) -> None:
-        """Write numbers into the plan and the legs: footholds less the neutral ones (2 a leg) [10 mm], sway (8 or 32)
-        [10 mm]; period and duty factor as differences from their middles in units of their half widths; with a spread,
-        the difference of each leg's phase from that of its order.
+    def _described(self, task: _Task, x: np.ndarray) -> GaitPlan:
+        """Return the plan that numbers describe, its margin 0: footholds less the neutral ones (2 a leg) [10 mm], sway
+        (8 or 32) [10 mm]; period and duty factor as differences from their middles in units of their half widths; with
+        a spread, the difference of each leg's phase from that of its order.
         """
-        n, plan, sways = len(self.used), self.numbers, 0
-        if task.kind == "walk":
+        n, rows, sways = len(self.used), task.kind == "row", 0
+        if not rows:
             sways = 32 if len(x) > 3 * n + 10 else 8
         timing = [math.tanh(value) for value in x[2 * n + sways :]]
         shifts = task.spread * np.array(timing[2:]) if task.spread else 0.0
-        self.table["foothold"][self.used] = self.neutral + 0.01 * x[: 2 * n].reshape(n, 2)
-        self.table["phase"][self.used] = (task.phases + shifts) % 1.0
-        plan.sway[:sways] = 0.01 * x[2 * n : 2 * n + sways]
         (period, wide), (duty, broad) = task.timing.tolist()
-        plan.period, plan.duty = period + wide * timing[0], duty + broad * timing[1]
+        rise = 0.022 if n > 2 else 0.006  # [m] on two legs, an edge of the belly stays on the ground
+        return GaitPlan(
+            kind=task.kind,
+            legs=self.names,
+            phases=tuple(((task.phases + shifts) % 1.0).tolist()),
+            footholds=tuple((x, y) for x, y in (self.neutral + 0.01 * x[: 2 * n].reshape(n, 2)).tolist()),
+            duty=duty + broad * timing[1],
+            period=period + wide * timing[0],
+            height=0.5 * float(self.robot.body.box[2]) + rise if rows else self.height,
+            lift=LIFT,
+            sway=(*(0.01 * x[2 * n : 2 * n + sways]).tolist(), *[0.0] * (32 - sways)),
+            rise=rise if rows else 0.0,
+            margin=0.0,
+        )
 
     def _cost(self, task: _Task, twists: np.ndarray, cycle: _core.PlanCycle, x: np.ndarray) -> float:
         """Return the cost of a plan: the least margin, a share of the mean margin, penalties for violated limits."""
-        self._write(task, x)
+        self.accept(self._described(task, x))
         plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
         margins = []
         for twist in twists:
@@ -249,23 +248,8 @@ class Search(PlanEvaluator):
 
     def _made(self, task: _Task, x: np.ndarray) -> GaitPlan:
         """Return the plan that numbers describe, with its margin."""
-        self._begin(task)
-        self._write(task, x)
-        plan = self.numbers
-        made = GaitPlan(
-            kind=task.kind,
-            legs=self.names,
-            phases=tuple(self.table["phase"][self.used].tolist()),
-            footholds=tuple((x, y) for x, y in self.table["foothold"][self.used].tolist()),
-            duty=plan.duty,
-            period=plan.period,
-            height=plan.height,
-            lift=plan.lift,
-            sway=tuple(plan.sway.tolist()),
-            rise=plan.rise,
-            margin=0.0,
-        )
-        return replace(made, margin=min(found.margin for found in self.judged(made)))
+        plan = self._described(task, x)
+        return replace(plan, margin=min(found.margin for found in self.judged(plan)))
 
     def judged(self, plan: GaitPlan) -> list[_core.Findings]:
         """Return the findings (K) of a plan at each of the demanded twists."""
@@ -294,24 +278,17 @@ def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
     return Demands(scale * forward, scale * back, scale * side, turning * turn, margin * longer, scale * fast)
 
 
-def make_plan(
-    robot: Robot,
-    lost: Iterable[str],
-    morphology: Morphology | None = None,
-    *,
-    height: float | None = None,
-    seed: int = 1,
-) -> GaitPlan:
+def make_plan(robot: Robot, lost: Iterable[str], morphology: Morphology | None = None) -> GaitPlan:
     """Return the GaitPlan of a robot without some legs (names); HexapodError if there is none."""
     names = [name for name in robot.leg_names if name not in lost]
     if len(names) < 2:
         raise HexapodError(f"remaining legs: {', '.join(names) or 'none'}; at least 2 are needed to row")
-    height = height or min(HEIGHT, float(leg_table(robot)["lengths"][:, 2].min()))
+    height = min(HEIGHT, float(leg_table(robot)["lengths"][:, 2].min()))
     last = HexapodError()
     for share in SHARES:
         demanded = demands(robot, len(names), share)
         try:
-            return Search(robot, names, demanded, morphology=morphology, height=height, seed=seed).plan()
+            return Search(robot, names, demanded, morphology=morphology, height=height).plan()
         except HexapodError as error:
             last = error
     raise last
