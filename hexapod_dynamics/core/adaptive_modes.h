@@ -1,4 +1,4 @@
-/* The modes of the adaptive gait, and its tick; see adaptive_gait.h, which includes this file. */
+/* The modes of the adaptive gait, and its tick, which advances all in place and allocates nothing; adaptive_gait.h includes it. */
 #ifndef HD_ADAPTIVE_MODES_H
 #define HD_ADAPTIVE_MODES_H
 
@@ -210,6 +210,12 @@ static inline void hd_level_to_body(const double *angles, double R[9])
     R[6] = cy * sp * cr + sy * sr, R[7] = sy * sp * cr - cy * sr, R[8] = cp * cr;
 }
 
+/* How far [m] the body is off its belly now in a crawl stroke, and its derivative by the phase. */
+static inline struct hd_value hd_off_belly(const struct hd_walk *w)
+{
+    return w->state.mode == HD_WALK ? hd_raised(&w->plan, w->state.phase) : (struct hd_value){0.0, 0.0};
+}
+
 /* Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `hd_adaptive_tick`. */
 static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
 {
@@ -227,11 +233,8 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
             sway.along[axis].rate += hd_run_up(s->weight).rate * planned.along[axis].rate * hd_pace(&w->plan);
         }
     }
-    double height = s->height, height_rate = s->height_rate;
-    if (s->mode == HD_WALK) {
-        const struct hd_value up = hd_raised(&w->plan, s->phase);
-        height += up.value, height_rate += up.rate * pace;
-    }
+    const struct hd_value up = hd_off_belly(w);
+    const double height = s->height + up.value, height_rate = s->height_rate + up.rate * pace;
     hd_level_to_body(offset + 3, R);
     for (int i = 0; i < w->legs_count; i++) {
         const struct hd_gait_leg *leg = w->legs + i;
@@ -295,12 +298,6 @@ static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
     hd_write_setpoints(w, dt, limited && dt > 0.0 && !blending);
     if (blending)
         hd_lead_from(w->start, s->blend, s->blend_time, w->position, w->velocity, 3 * w->legs_count);
-}
-
-/* How far [m] the body is off its belly now in a crawl stroke. */
-static inline double hd_off_belly(const struct hd_walk *w)
-{
-    return w->state.mode == HD_WALK ? hd_raised(&w->plan, w->state.phase).value : 0.0;
 }
 
 /* The planned speed [m/s] of a walking body over its feet, along its axes. */

@@ -205,9 +205,9 @@ cdef class Walk(Memory):
         """Advance by dt [s], with set-points no faster than the servos; dt = 0 only fills position and velocity."""
         hd_adaptive_tick(self.w, dt, 1)
 
-    def enter(self, int mode, bint quick=False) -> None:
-        """Begin a mode, as `Mode` numbers them; quick: sit down as fast as possible."""
-        hd_enter(self.w, <hd_mode>mode, quick)
+    def enter(self, int mode) -> None:
+        """Begin a mode, as `Mode` numbers them."""
+        hd_enter(self.w, <hd_mode>mode, 0)
 
     def place_feet(self) -> None:
         """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
@@ -222,7 +222,7 @@ cdef class Walk(Memory):
     def body_place(self) -> tuple:
         """Sway (x, y) [m] of the body now, and how far [m] it is off its belly in a crawl stroke."""
         cdef hd_sway sway = hd_present_sway(self.w)
-        return (sway.along[0].value, sway.along[1].value), hd_off_belly(self.w)
+        return (sway.along[0].value, sway.along[1].value), hd_off_belly(self.w).value
 
     @property
     def body_speed(self) -> tuple:
@@ -352,10 +352,11 @@ def least_distance(some, others) -> float:
     return least
 
 
-def link_points(legs, int i, angles) -> tuple:
-    """Return the centres of mass (3, 3) of a leg's links at its joint angles (3,) [rad], and its knee and foot (2, 3) [m]."""
+def link_centres(legs, int i, angles):
+    """Return the centres of mass (3, 3) [m] of a leg's links in base_link, at its joint angles (3,) [rad]."""
     cdef double[3] q
+    cdef hd_segment ends
     q[0], q[1], q[2] = angles
-    centres, ends = matrix(3, 3), matrix(2, 3)
-    hd_place_links(gait_leg(legs, i), q, <hd_xyz *>data(centres), <hd_segment *>data(ends))
-    return centres, ends
+    centres = matrix(3, 3)
+    hd_place_links(gait_leg(legs, i), q, <hd_xyz *>data(centres), &ends)
+    return centres

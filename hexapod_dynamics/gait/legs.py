@@ -1,6 +1,4 @@
-"""The numbers of a robot's legs that compiled gaits read: one struct a leg, for the robot as it is now; the pose of a
-leg that does not walk: off the ground, close to the body; and which legs these are.
-"""
+"""The legs of a robot as gaits see them: their numbers for the core, which do not walk, and how these are held up."""
 
 from __future__ import annotations
 
@@ -117,13 +115,8 @@ def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> li
 
 def leg_moments(table: np.ndarray, angles: np.ndarray) -> np.ndarray:
     """Return the first moments m (cx, cy) (legs, 2) [kg m] of legs at joint angles (legs, 3) [rad], in base_link."""
-    centres = [_core.link_points(table, i, angles[i])[0][:, :2] for i in range(len(table))]
+    centres = [_core.link_centres(table, i, angles[i])[:, :2] for i in range(len(table))]
     return np.einsum("ij,ijk->ik", table["mass"], centres)
-
-
-def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray:
-    """Return the shift (2,) [m] of the centre of mass by legs (rows of the table) that are held up."""
-    return leg_moments(table, table["rest"])[legs].sum(axis=0) / (robot.body.mass + table["mass"].sum())
 
 
 def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:

@@ -53,7 +53,7 @@ class AdaptiveSettings:
 
 
 class Mode(IntEnum):
-    """An action of the adaptive gait, a value of `state.mode`, numbered as in the tick of core/adaptive_modes.h.
+    """An action of the adaptive gait, a value of `state.mode`, numbered as `hd_mode` in core/adaptive_gait.h.
 
                    commanded         shifted
     STAND ----------------> START ----------> WALK

@@ -8,7 +8,7 @@ import pytest
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics import worker_processes
-from hexapod_dynamics.core._core import hull_margin, link_points, two_feet_margin
+from hexapod_dynamics.core._core import hull_margin, link_centres, two_feet_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
@@ -23,7 +23,7 @@ def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
     q = np.random.default_rng(3).uniform(-0.8, 0.8, 18)
     table, centres = leg_table(ROBOT), np.zeros((19, 3))
     for i in range(6):
-        centres[3 * i : 3 * i + 3] = link_points(table, i, q[3 * i : 3 * i + 3])[0]
+        centres[3 * i : 3 * i + 3] = link_centres(table, i, q[3 * i : 3 * i + 3])
     model = WholeBodyModel(ROBOT)
     masses = np.append(table["mass"].ravel(), ROBOT.body.mass)
     # The mass matrix's upper right block of the body is minus the skew matrix of the first moment of mass.

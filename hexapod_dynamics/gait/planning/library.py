@@ -21,7 +21,7 @@ import yaml
 
 from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.legs import leg_table, weight_shift
+from hexapod_dynamics.gait.legs import leg_moments, leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, pattern_plan, tripod_plan, turn_away
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
@@ -247,7 +247,8 @@ class PlanChoice:
         held = [names.index(name) for name in lost]
         limp = [i for i in held if morphology is not None and morphology.is_limp(names[i], legs[i].link_names[0])]
         turn_away(self.robot, plan, table, held, limp)
-        return plan.shifted(*weight_shift(self.robot, table, held))
+        moment = leg_moments(table, table["rest"])[held].sum(axis=0)
+        return plan.shifted(*moment / (self.robot.body.mass + table["mass"].sum()))
 
     def _find(self, pattern: str, lost: list[str], morphology: Morphology | None) -> tuple[GaitPlan | None, str]:
         left = len(self.robot.legs) - len(lost)

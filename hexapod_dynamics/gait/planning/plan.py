@@ -1,6 +1,4 @@
-"""Plans of gaits: phases, footholds and sway of the legs that walk, valid for every twist; and those of textbooks, made
-without a search: the tripod, the ripple and the wave; and their evaluation.
-"""
+"""Plans of gaits, valid for every twist: their form, those of textbooks (tripod, ripple, wave), their evaluation."""
 
 from __future__ import annotations
 

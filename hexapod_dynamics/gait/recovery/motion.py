@@ -1,4 +1,4 @@
-"""How the joints of a robot that gets up move, and what joints and IMU tell: rest, swinging, joints that are late."""
+"""How the joints of a robot that gets up move, and what joints and IMU show: rest, swinging, joints that are late."""
 
 from __future__ import annotations
 
