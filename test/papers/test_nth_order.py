@@ -5,8 +5,7 @@ from support.extended_precision import DIGITS, ExtendedChain, as_floats, derivat
 from support.pinocchio_chain import random_chain, rnea
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.arms import franka
-from hexapod_dynamics.papers.nth_order import FloatingBase, closed_form, recursive, second_order
+from hexapod_dynamics.papers.nth_order import FloatingBase, closed_form, recursive
 
 TOLERANCE = 1e-8  # the issue's, relative; observed 1e-13
 ORDER = 6
@@ -126,18 +125,3 @@ def test_wrong_input_is_refused_by_name(form):
     ):
         with pytest.raises(DynamicsError, match=needle):
             form(chain, np.zeros((5, 2)), 1, FloatingBase(inertia, rotation, np.zeros((3, 6))))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_second_order_written_by_hand_is_the_recursion_s(seed):
-    """The Franka arm, and random chains and trees."""
-    rng = np.random.default_rng(seed)
-    chain = franka() if seed == 0 else random_chain(rng, 3 + seed, tree=seed % 2 == 0)
-    motion = rng.normal(size=(5, len(chain)))
-    assert relative(second_order(chain, motion), recursive(chain, motion, 2).forces) < 1e-12
-
-
-@pytest.mark.parametrize("motion", [np.zeros((4, 7)), np.zeros((5, 3)), np.full((5, 7), np.nan)])
-def test_a_wrong_motion_is_refused_by_the_second_order_too(motion):
-    with pytest.raises(DynamicsError, match="motion"):
-        second_order(franka(), motion)

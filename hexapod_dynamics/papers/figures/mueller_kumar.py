@@ -6,7 +6,7 @@ import numpy as np
 
 from hexapod_dynamics.papers.arms import franka, franka_trajectory
 from hexapod_dynamics.papers.figures.output import COLOURS, least_time, panels, plot_curves
-from hexapod_dynamics.papers.nth_order import closed_form, recursive, second_order
+from hexapod_dynamics.papers.nth_order import closed_form, recursive
 
 TITLE = "Mueller & Kumar: n-th order time derivatives of inverse dynamics"
 ORDER, DURATION = 3, 10.0
@@ -76,22 +76,6 @@ def reproduce(page, progress):
         rows.append([order, *(1e3 * least_time(form, chain, sample, order) for form in (recursive, closed_form))])
     page.heading("Cost")
     page.table("cost", ["order", "recursive [ms]", "closed form [ms]"], rows)
-    sample = franka_trajectory(0.7, 4)
-    by_hand, general = second_order(chain, sample), recursive(chain, sample, 2).forces
-    seconds = 1e3 * least_time(second_order, chain, sample), 1e3 * least_time(recursive, chain, sample, 2)
-    page.table(
-        "by_hand",
-        ["second order", "time [ms]", "largest difference [relative]"],
-        [
-            ["each line differentiated by hand, as in [12]", seconds[0], float(np.abs(by_hand / general - 1).max())],
-            ["recursion for any order", seconds[1], 0.0],
-        ],
-    )
-    page.text(
-        "The algorithm of second order that the paper's reference [12] writes out by hand "
-        "(`second_order` of `papers/nth_order.py`) gives the same numbers. What the recursion for any order costs "
-        "more is its sums over binomial coefficients; by hand, each further order is a page of new formulas."
-    )
     page.text(
         "The paper finds its recursive form slightly ahead of its closed form (MATLAB). Here the recursion wins "
         "at low orders and for long chains; at seven joints and high orders the "
