@@ -37,7 +37,7 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "score": f"{package_name}.tools.score:main",
     "train_detector": f"{package_name}.tools.train_detector:main",
     "reproduce": f"{package_name}.papers.reproduce:main",
-    "plot": f"{package_name}.view.plot:main",
+    "plot": f"{package_name}.tools.plot:main",
 }
 # colcon puts the commands where only `ros2 run hexapod_dynamics` finds them, pip into the environment's bin directory,
 # beside everybody else's.

@@ -14,12 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca  # an extra of setup.py; `reproduce` tells how to install it
 import numpy as np
 
+from hexapod_dynamics.dynamics.formulas import import_casadi
 from hexapod_dynamics.errors import DynamicsError
+
+if TYPE_CHECKING:
+    import casadi as ca
+else:
+    ca = import_casadi("the partial Lagrangian")
 
 
 class Place(NamedTuple):

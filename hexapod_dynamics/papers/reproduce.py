@@ -4,12 +4,12 @@ package.
 
 import argparse
 import importlib
-import shutil
-import sys
-import time
 from pathlib import Path
 
-from hexapod_dynamics.dynamics.formulas import INSTALL_CASADI
+import matplotlib
+
+from hexapod_dynamics.papers.figures.output import STYLE, Page
+from hexapod_dynamics.tools.command_line import Progress, run_command
 
 # Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with TITLE and reproduce(page, progress).
 PAPERS = {
@@ -19,26 +19,6 @@ PAPERS = {
     "mueller_kumar": "Mueller & Kumar: time derivatives of inverse dynamics",
     "kusaka_tanaka2022": "Kusaka & Tanaka 2022: partial Lagrangian",
 }
-
-
-class Progress:
-    """Shows the progress of a paper on stderr: one line that is rewritten on a terminal, elsewhere one line for
-    each stage.
-    """
-
-    def __init__(self, paper, stream=None):
-        self.paper, self.stream = paper, stream or sys.stderr
-        self._begun, self._last = time.monotonic(), None
-
-    def __call__(self, fraction, what):
-        """Show the completed fraction of the work (0 to 1) and the name of the next stage."""
-        line = f"{self.paper}: {100.0 * fraction:3.0f} % {time.monotonic() - self._begun:5.1f} s  {what}"
-        if self.stream.isatty():
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r{line[:width]:<{width}}", end="\n" if fraction >= 1.0 else "", file=self.stream, flush=True)
-        elif what != self._last:
-            print(line, file=self.stream, flush=True)
-        self._last = what
 
 
 def shown(page):
@@ -53,10 +33,6 @@ def shown(page):
 
 def reproduce(papers, output, *, progress=Progress):
     """Make the papers' pages in the folder `output` and yield the path of each."""
-    import matplotlib  # whose absence `main` reports
-
-    from hexapod_dynamics.papers.figures.output import STYLE, Page
-
     for paper in papers:
         module, report = importlib.import_module(f"hexapod_dynamics.papers.figures.{paper}"), progress(paper)
         page = Page(output, paper, module.TITLE)
@@ -67,7 +43,7 @@ def reproduce(papers, output, *, progress=Progress):
 
 
 def main(args=None):
-    """Read the command line, make the requested pages, print the comparison with the papers."""
+    """Make the requested pages, and print the comparison with the papers; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="reproduce",
         description="Make a paper's figures (PNG), data (CSV) and tables again, and say what agrees and what differs.",
@@ -78,22 +54,11 @@ def main(args=None):
     parser.add_argument("papers", nargs="+", metavar="PAPER", choices=names, help=", ".join(names))
     where = "folder to write into, made if need be (default: %(default)s)"
     parser.add_argument("--output", default="reproduced", metavar="FOLDER", help=where)
-    options = parser.parse_args(args)
-    papers = list(PAPERS) if "all" in options.papers else list(dict.fromkeys(options.papers))
-    output = Path(options.output).expanduser()
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        parser.error(f"--output {options.output}: {error.strerror}; choose a folder that can be written")
-    try:
-        for page in reproduce(papers, output):
-            print(f"{shown(page)}\n\nwritten: {page}\n", flush=True)
-    except ModuleNotFoundError as error:
-        if error.name == "casadi":
-            parser.error(f"this paper's figures need CasADi: {INSTALL_CASADI}")
-        if error.name is None or not error.name.startswith("matplotlib"):
-            raise
-        parser.error("figures need matplotlib: pip install matplotlib (or apt install python3-matplotlib)")
-    except KeyboardInterrupt:
-        return 130
+    return run_command(parser, _reproduce, args)
+
+
+def _reproduce(given):
+    papers = list(PAPERS) if "all" in given.papers else list(dict.fromkeys(given.papers))
+    for page in reproduce(papers, Path(given.output).expanduser()):
+        print(f"{shown(page)}\n\nwritten: {page}\n", flush=True)
     return 0

@@ -27,6 +27,7 @@ from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ma
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
 from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
+from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
@@ -49,7 +50,7 @@ class Check(NamedTuple):
 
 
 CHECKS = {
-    "port": Check("opens the servo port alone", "it exists, you may open it, nobody else has it", check_port),
+    "port": Check("opens the servo port", "it exists, you may open it, no other process has it open", check_port),
     "servos": Check("asks every servo", "each answers, at its id", check_servos),
     "supply": Check("reads supply, limits, temperature and trim", "a charged battery, cool servos", check_supply),
     "imu": Check("sets the IMU up and reads it at rest", "an MPU6050 that measures gravity", check_imu, False),
@@ -170,15 +171,9 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
         values, operator = hardware(given), Operator(permit_all=given.yes)
     servos, imu = values["servos"], values["imu"]
     by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
-    port = PortSettings(
-        servos["port"],
-        servos["baudrate"],
-        "gpio" if by_pins else "adapter",
-        servos["transmit_pin"],
-        servos["receive_pin"],
-        max(0.03, servos["reply_timeout"]),  # [s]: the checks have time, and a busy computer reads answers late
-        model=servos["servo_model"],
-    )
+    timeout = max(0.03, servos["reply_timeout"])  # [s]: the checks have time, and a busy computer reads answers late
+    own = {"direction": "gpio" if by_pins else "adapter", "reply_timeout": timeout, "model": servos["servo_model"]}
+    port = settings_of(PortSettings, servos, **own)
     ids, obstacle = ServoMap.from_robot(robot).ids, ""
     try:
         bus = make_servos(port, ids, servos["protocol"])

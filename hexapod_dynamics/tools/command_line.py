@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 import warnings
@@ -78,11 +79,29 @@ def run_command(
             return 130
 
 
+class Progress:
+    """Shows on stderr how much of a work is done: on a terminal in one line, elsewhere in a line a stage."""
+
+    def __init__(self, work: str) -> None:
+        self._work, self._began, self._last = work, time.monotonic(), " "
+
+    def __call__(self, share: float, stage: str = "") -> None:
+        """Show the completed share of the work (0 to 1), the time left, and the name of the present stage."""
+        left = f", {(time.monotonic() - self._began) * (1.0 / share - 1.0):.0f} s left" if share else ""
+        line = f"{self._work}: {100.0 * share:3.0f} %{left}  {stage}"
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{line[:width]:<{width}}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
+        elif stage != self._last:
+            print(line, file=sys.stderr, flush=True)
+        self._last = stage
+
+
 def plan_reporter(
     library: PlanLibrary | GetUpLibrary, path: str | Path, text: Callable[..., str]
 ) -> Callable[..., None]:
-    """Return a function that saves the library, so that an interrupted run keeps what is finished, and prints a bar,
-    the time left and the last result; text: what to print of the result.
+    """Return a function that saves the library, so that an interrupted run keeps what is finished, and prints the last
+    result, how many there are and the time left; text: what to print of the result.
     """
     begin = time.monotonic()
 
@@ -90,8 +109,7 @@ def plan_reporter(
         library.save(path)
         share = done / max(1, count)
         left = (time.monotonic() - begin) * (1.0 / share - 1.0) if share else 0.0
-        about = f"{done}/{count}, {left:4.0f} s left   without {' '.join(lost) or 'nothing'}: {text(found)}"
-        print(f"  plans [{'#' * round(20 * share):20}] {about}", flush=True)
+        print(f"{done}/{count}, {left:4.0f} s left   without {' '.join(lost) or 'nothing'}: {text(found)}", flush=True)
 
     return report
 

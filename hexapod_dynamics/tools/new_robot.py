@@ -117,7 +117,7 @@ def _checked(robot: Robot) -> bool:
 
 
 def _plan(robot: Robot, given: argparse.Namespace) -> None:
-    """Make the plans of a robot beside its file, with a progress bar."""
+    """Make the plans of a robot beside its file, with a line for each."""
     path, most = given.file.resolve().parent / f"plans_{robot.name}.yaml", len(robot.legs) - 3
     count = make_plans(robot, path, jobs=given.jobs, most_lost=max(0, min(given.most_lost, most)))
     print(f"{path}: {count} plans; more by `ros2 run hexapod_dynamics plan`, or made while the robot sits")

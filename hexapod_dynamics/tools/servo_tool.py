@@ -1,5 +1,4 @@
-"""`ros2 run hexapod_dynamics servo_tool scan | read | center | move | calibrate | set-id`: test and set up servos on
-the bus.
+"""`ros2 run hexapod_dynamics servo_tool scan | read | center | calibrate | set-id`: test and set up servos on the bus.
 
 The node `servos` must not run: only one process can use the port. The tool asks before it writes to a servo's flash.
 """
@@ -11,7 +10,6 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TextIO
 
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
@@ -20,7 +18,7 @@ from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import Progress, load_robot, parser_of, run_command
 
 REGISTERS = (
     ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
@@ -37,22 +35,6 @@ REGISTERS = (
     ("LED shows", Command.LED_ERROR_READ, lambda v: v.name or "nothing"),
 )
 FULL_PACK = 12.6  # [V] voltage of three fully charged lithium cells
-
-
-class Progress:
-    """A progress bar; it is shown on terminals only."""
-
-    def __init__(self, total: int, what: str, stream: TextIO | None = None) -> None:
-        self._total, self._what, self._stream = total, what, stream or sys.stderr
-        self._shown = self._stream.isatty()
-
-    def show(self, done: int, note: str = "") -> None:
-        """Draw the bar after `done` of the total."""
-        if self._shown:
-            bar = "#" * (30 * done // max(1, self._total))
-            end = "\n" if done >= self._total else ""
-            text = f"\r{self._what} [{bar:.<30}] {done}/{self._total} {note}\033[K"
-            print(text, end=end, file=self._stream, flush=True)
 
 
 class ServoTool:
@@ -89,7 +71,7 @@ class ServoTool:
     def find(self) -> tuple[list[int], list[int]]:
         """Return the ids that answer, and the ids with corrupted answers (several servos have the same id)."""
         ids = self._ids
-        found, damaged, progress = [], [], Progress(len(ids), "asking")
+        found, damaged, progress = [], [], Progress("asking")
         for done, servo_id in enumerate(ids, 1):
             faults: set[Fault | None] = set()
             for attempt in range(3):
@@ -102,7 +84,7 @@ class ServoTool:
                 time.sleep(0.05)  # late answers must not be mistaken for answers to the next request
             if servo_id not in found and faults != {Fault.TIMEOUT}:
                 damaged.append(servo_id)
-            progress.show(done, f"{len(found)} found")
+            progress(done / len(ids))
         return found, damaged
 
     def scan(self) -> bool:
@@ -149,27 +131,14 @@ class ServoTool:
         ids = [self._id(text) for text in which] or sorted(self._names)
         if not self._ask(f"Move {len(ids)} servo(s) to their centre? The feet must be in the air."):
             return False
-        progress = Progress(len(ids), "centring")
+        progress = Progress("centring")
         for done, servo_id in enumerate(ids, 1):
             self._go(servo_id, 0.0)
-            progress.show(done, self._named(servo_id))
+            progress(done / len(ids), self._named(servo_id))
         for servo_id in ids:
             angle = self._bus.ask(servo_id, Command.POS_READ)
             if abs(angle) > math.radians(2.0):
                 self._say_of(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
-        return True
-
-    def move(self, name: str, angle: float) -> bool:
-        """Move one joint slowly to an angle [rad], to check its direction."""
-        joint = self._joints.get(name)
-        if joint is None:
-            raise DeviceError(f"{name!r} is no joint of the robot; joints are {', '.join(self._joints)}")
-        if not joint.lower <= angle <= joint.upper:
-            raise DeviceError(f"{name} to {angle} rad: allowed is {joint.lower} to {joint.upper} rad")
-        if not self._ask(f"Move {name} to {angle} rad? The feet must be in the air."):
-            return False
-        self._go(joint.servo_id, joint.servo_direction * angle)
-        self._say(f"{name} is at {joint.servo_direction * self._bus.ask(joint.servo_id, Command.POS_READ):.3f} rad")
         return True
 
     def _go(self, servo_id: int, angle: float) -> None:
@@ -254,9 +223,6 @@ def parser() -> argparse.ArgumentParser:
     scan.add_argument("--last", type=int, default=lx.BROADCAST_ID - 1, help="largest id to ask")
     verbs.add_parser("read", help="print all registers of a servo").add_argument("servo", help="id or joint name")
     verbs.add_parser("center", help="move joints slowly to zero").add_argument("servo", nargs="*", help="ids or joints")
-    move = verbs.add_parser("move", help="move one joint slowly to an angle, to check its direction")
-    move.add_argument("joint", help="joint name")
-    move.add_argument("angle", type=float, help="angle [rad]; positive: femur and tibia up, coxa to the left")
     calibrate = verbs.add_parser("calibrate", help="set the deviation of a servo, then ask whether to save it")
     calibrate.add_argument("servo", help="id or joint name")
     calibrate.add_argument("degrees", type=float, help="deviation, -30..30")
@@ -283,7 +249,6 @@ def _run(given: argparse.Namespace) -> int:
         "scan": tool.scan,
         "read": lambda: tool.read(given.servo),
         "center": lambda: tool.center(given.servo),
-        "move": lambda: tool.move(given.joint, given.angle),
         "calibrate": lambda: tool.calibrate(given.servo, given.degrees),
         "set-id": lambda: tool.set_id(given.old, given.new),
     }

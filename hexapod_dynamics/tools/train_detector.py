@@ -10,7 +10,6 @@ Half an hour on two cores. Interrupted, it goes on where it was: the walks are k
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
@@ -31,7 +30,7 @@ from hexapod_dynamics.detector_training.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, run_command  # noqa: E402
+from hexapod_dynamics.tools.command_line import Progress, check_folder, load_robot, parser_of, run_command  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 NETWORKS = 2  # trained side by side; their probabilities are averaged
@@ -71,16 +70,14 @@ def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
     walks += [("mujoco", OTHERS + k) for k in range(round(0.1 * count))] if _has_mujoco() else []
     files = {walk: work / f"{walk[0]}_{walk[1]}.npz" for walk in walks}
     missing = [walk for walk in walks if not files[walk].is_file()]
-    began, diverged = time.monotonic(), 0
+    progress, diverged = Progress("walks"), 0
     with WorkerProcesses(jobs) as pool:
         running = [pool.submit(_simulate, robot, physics, seed, files[physics, seed]) for physics, seed in missing]
         for done, future in enumerate(as_completed(running), 1):
             diverged += not future.result()
-            if done % 20 == 0 or done == len(missing):
-                left = (time.monotonic() - began) / done * (len(missing) - done)
-                print(f"\rwalk {done} of {len(missing)}, {left / 60.0:.0f} min left ", end="", flush=True)
+            progress(done / len(missing))
     left_out = f", {diverged} left out: their simulation diverged" if diverged else ""
-    print(f"\r{len(walks) - diverged} walks in {work}{left_out}          ")
+    print(f"{len(walks) - diverged} walks in {work}{left_out}")
     return [file for file in files.values() if file.is_file()]
 
 

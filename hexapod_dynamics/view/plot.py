@@ -1,26 +1,20 @@
 """One figure of a walk: path, tilt, joint errors, gait diagram, foot forces, and the events of damage.
 
-`ros2 run hexapod_dynamics plot BAG_OR_LOG` draws it as PNG or in a window; `plot_walk` draws Logs from a script.
+`ros2 run hexapod_dynamics plot BAG_OR_LOG` draws it; `plot_walk` draws Logs from a script.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
-import warnings
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.core._core import SAMPLES, cycle_foot
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.trajectory import Log
-from hexapod_dynamics.view.record import Record, Track, from_bag, from_log
+from hexapod_dynamics.view.record import Record, Track, from_log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,54 +24,6 @@ if TYPE_CHECKING:
 
 TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
 BROKEN, DECLARED = "#000000", "#2f9e44"
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Draw the walk; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="plot",
-        description="Draw a walk: path over ground, tilt, joint errors, gait diagram, foot forces, events of damage.",
-    )
-    parser.add_argument("source", type=Path, help="folder of a bag (ros2 bag record -a), or a file of Log.save()")
-    parser.add_argument("--output", type=Path, help="PNG file to write (default: SOURCE.png)")
-    parser.add_argument("--window", action="store_true", help="open a window instead of writing a file")
-    parser.add_argument("--robot", help="the robot's YAML file (default: the JetHexa)")
-    options = parser.parse_args(args)
-    try:
-        robot = Robot.load(options.robot) if options.robot else Robot.jethexa()
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: print(f"plot: note: {message}", file=sys.stderr)
-            figure = draw(_read(options.source, robot), options.source.name)
-        if options.window:
-            _show(figure)
-        else:
-            source = options.source if options.source.name.strip(".") else options.source.resolve()
-            output = options.output or source.with_name(f"{source.name.removesuffix('.npz')}.png")
-            figure.savefig(output, dpi=110)
-            print(f"written: {output}")
-    except (HexapodError, OSError) as error:
-        print(f"plot: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def _read(source: Path, robot: Robot) -> Record:
-    if source.is_dir():
-        return from_bag(source, robot)
-    if source.suffix == ".npz":
-        return from_log(Log.load(source), robot)
-    raise HexapodError(f"{source}: give the folder of a bag, or a .npz file that Log.save() has written")
-
-
-def _show(figure: Figure) -> None:
-    import matplotlib.pyplot as plt
-
-    manager = plt.figure().canvas.manager
-    if manager is None:
-        raise HexapodError("matplotlib has no window here; leave --window out to get a PNG file")
-    manager.canvas.figure = figure
-    figure.set_canvas(manager.canvas)
-    plt.show()
 
 
 def plot_walk(path: str | os.PathLike[str], robot: Robot, parts: dict[str, Log]) -> Log:

@@ -29,7 +29,7 @@ def test_the_tool_plans_a_whole_robot_that_has_no_tripod(tmp_path, capsys):
     path = tmp_path / "plans.yaml"
     given = ["--robot", str(ROBOTS / "quadruped.yaml"), "--out", str(path), "--jobs", "1", "--most-lost", "0"]
     assert tool.main(given) == 0
-    assert "] 1/1, " in capsys.readouterr().out
+    assert "1/1, " in capsys.readouterr().out
     plan = PlanLibrary.load(QUADRUPED, path).find([])
     assert plan.legs == QUADRUPED.leg_names
     gait = AdaptiveGait(plans=path).bind(QUADRUPED)

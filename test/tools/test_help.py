@@ -1,5 +1,6 @@
 """`--help` of every command ends with a sentence, and starts nothing; words that a node does not take are refused."""
 
+import io
 import subprocess
 import sys
 from importlib import import_module
@@ -9,13 +10,14 @@ import pytest
 
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Simulator
+from hexapod_dynamics.tools.command_line import Progress
 
 NODES = ("imu", "servos", "gait", "dynamics", "damage_manager", "damage_detector", "simulator", "view", "companions")
 
 BEHIND_THEIR_NAMES = ("tools.set_morphology", "tools.stop")  # whose arguments begin with the program, as ROS has them
 COMMANDS = (
-    *(f"tools.{name}" for name in "check_robot compile_model identify new_robot plan record score servo_tool".split()),
-    *("tools.train_detector", "papers.reproduce", "view.plot", *BEHIND_THEIR_NAMES),
+    *(f"tools.{name}" for name in "check_robot compile_model identify new_robot plan plot record score".split()),
+    *("tools.servo_tool", "tools.train_detector", "papers.reproduce", *BEHIND_THEIR_NAMES),
 )
 
 
@@ -49,3 +51,18 @@ def test_a_printed_log_is_one_short_line():
     text = str(Simulator(Robot.jethexa()).run(0.05))
     assert "50 steps" in text and "18 joints" in text and len(text) < 200
     assert "\n" not in text and str(np.pi)[:3] not in text
+
+
+def test_progress_is_rewritten_on_a_terminal_and_a_line_a_stage_elsewhere(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        monkeypatch.setattr(sys, "stderr", stream)
+        progress = Progress("paper")
+        for share, stage in ((0.0, "one"), (0.1, "one"), (1.0, "done")):
+            progress(share, stage)
+    assert [line.split()[-1] for line in file.getvalue().splitlines()] == ["one", "done"]
+    assert terminal.getvalue().count("\r") == 3 and terminal.getvalue().count("\n") == 1

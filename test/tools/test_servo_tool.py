@@ -1,6 +1,5 @@
 """servo_tool on simulated servos: it lists, reads, centres, and writes to flash only when told so."""
 
-import io
 import math
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.servo_tool import Progress, ServoTool
+from hexapod_dynamics.tools.servo_tool import ServoTool
 
 pytest_plugins = ["support.lx_fixtures"]
 ROBOT = Robot.jethexa()
@@ -112,19 +111,6 @@ def test_center_asks_and_moves_slowly(rig, session):
     assert rig.servos.motion(0)[1][0] == 0.0 and rig.servos.motion(0)[1][1] == pytest.approx(0.1, abs=0.01)
 
 
-def test_move_turns_a_joint_in_the_robots_sense_and_refuses_what_it_cannot_reach(rig, session):
-    one = session(False, True)
-    k = ROBOT.joint_names.index("femur_joint_LF")  # mounted so that the servo turns the other way
-    before = rig.servos.motion(0)[1][k]
-    assert not one.tool.move("femur_joint_LF", 0.2)
-    assert rig.servos.motion(0)[1][k] == before
-    assert one.tool.move("femur_joint_LF", 0.2)
-    assert rig.servos.motion(0)[1][k] == pytest.approx(0.2, abs=math.radians(0.24))  # one count of the servo
-    for name, angle, said in (("femur", 0.2, "is no joint"), ("femur_joint_LF", 3.0, "allowed is")):
-        with pytest.raises(DeviceError, match=said):
-            one.tool.move(name, angle)
-
-
 def test_calibrate_saves_only_after_yes(rig, session):
     one = session(False, True, True)
     assert not one.tool.calibrate("coxa_joint_LF", 2.4)
@@ -187,17 +173,3 @@ def test_while_a_node_has_the_port_the_tool_says_so(rig, session):
     session()
     done = run(rig, "scan")
     assert done.returncode == 1 and "in use by another process" in done.stderr
-
-
-def test_the_bar_is_drawn_on_a_terminal_only():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal, file = Terminal(), io.StringIO()
-    for stream in (terminal, file):
-        bar = Progress(4, "asking", stream)
-        for done in range(5):
-            bar.show(done)
-    assert file.getvalue() == "" and "[##############################] 4/4" in terminal.getvalue()
-    assert math.isclose(terminal.getvalue().count("\r"), 5)

@@ -14,8 +14,8 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator
+from hexapod_dynamics.tools.plot import main
 from hexapod_dynamics.view.playback import Playback, show
-from hexapod_dynamics.view.plot import main
 from hexapod_dynamics.view.scene import reach_of, read_description
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"

@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import RecordingWarning
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, TripodGait
 from hexapod_dynamics.simulation.trajectory import Log
-from hexapod_dynamics.view.plot import main
+from hexapod_dynamics.tools.plot import main
 from hexapod_dynamics.view.record import from_bag, from_log
 
 ROBOT = Robot.jethexa()
