@@ -24,7 +24,7 @@ from hexapod_dynamics.nodes.view_requests import LatestMessages, RosCommands
 from hexapod_dynamics.parameters.displays import VIEW
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
-from hexapod_dynamics.view.access import DriveSeat, page_name
+from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
 from hexapod_dynamics.view.panel import NOBODY, Entry, EventList, HypothesisBars, Panel
 from hexapod_dynamics.view.scene import aim_page, serve
 from nav_msgs.msg import Odometry, Path
@@ -191,7 +191,7 @@ class View(GuardedNode):
         driver = self._seat.driver
         values = {
             "pages": len(self._server.get_clients()),
-            "drives": "nobody" if driver is None else page_name(driver),
+            "drives": "no page" if driver is None else page_name(driver),
             "refused requests": sum(self._page.refused.values()),
             "dropped messages": sum(self._page.dropped.values()),
             "failures of drawing": self._failures,

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.simulation import Ground, Truth
-from hexapod_dynamics.view.record import LastMinute, Sample
+from hexapod_dynamics.view.last_minute import LastMinute, Sample
 from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim
 from visualization_msgs.msg import Marker
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.nodes.morphology_messages import request_of
 from hexapod_dynamics.ros.node_functions import NEWEST
-from hexapod_dynamics.view.access import page_name
+from hexapod_dynamics.view.drive_seat import page_name
 from rcl_interfaces.srv import SetParametersAtomically
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.view.access import DriveSeat
+    from hexapod_dynamics.view.drive_seat import DriveSeat
     from rclpy.client import Client
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
@@ -113,7 +113,7 @@ class RosCommands:
 
     def _call(self, client: Client, request: object, read: Callable[..., tuple[bool, str]]) -> None:
         if not client.service_is_ready():
-            self.answer = f"nobody offers the service {client.srv_name}: is the node running?"
+            self.answer = f"no server for {client.srv_name}: is the node running?"
             return
         # This text stays if the node was killed: ROS lists a killed server for 10 s, and requests to it are lost.
         self.answer = f"{client.srv_name}: no answer yet; if this stays, ask again"

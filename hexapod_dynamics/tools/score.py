@@ -2,7 +2,7 @@
 one page.
 
 BAG is a bag of `record`, or of `ros2 bag record` with its topics, or a public log of another robot: `sysid_*.csv`
-of lukas/hexapod, `hexapod_data/*.npz` of Mgineer117/jethexa_ws (identification/recording.py).
+of lukas/hexapod, `hexapod_data/*.npz` of Mgineer117/jethexa_ws (identification/public_logs.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(args: list[str] | None = None) -> int:
 
 def _score(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification.bag import read_bag
-    from hexapod_dynamics.identification.recording import read_jethexa_npz, read_sysid_csv
+    from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
     from hexapod_dynamics.identification.score import page, score
 
     check_folder("--out", given.out)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hexapod_dynamics.view.access import LIMITS, STAND, Twist, page_name
+from hexapod_dynamics.view.drive_seat import LIMITS, STAND, Twist, page_name
+from hexapod_dynamics.view.last_minute import LENGTH
 from hexapod_dynamics.view.parts_folder import PartsFolder
-from hexapod_dynamics.view.record import LENGTH
 from hexapod_dynamics.view.scene import LEGEND
 from hexapod_dynamics.view.web_page import TITLE_ID, set_theme
 
@@ -39,10 +39,10 @@ BOXES = {  # of the picture; all but the last are on at first
 SERVICES = (  # of the gait: button, name, hint
     ("stand up", "stand", None),
     ("sit down", "sit", None),
-    ("get up", "get_up", "after a fall; it tells 2 s before it moves"),
+    ("get up", "get_up", "after a fall; it warns 2 s before it moves"),
 )
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
-NOBODY = "nobody drives"
+NOBODY = "no page drives"
 PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
 NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">it suspects nothing</div>'
 HYPOTHESES_SHOWN = 5  # the most probable ones
@@ -91,7 +91,7 @@ class LivePlots:
     def add(self, t: float, *values: float) -> None:
         """Add one sample of all three; NaN: not known."""
         if self._data and not 0.0 <= t - self._data[-1][0] <= 3.0:  # [s]
-            self._data.clear()  # a line through what is not known would be a lie
+            self._data.clear()  # no line through times without values
         self._data.append((t, *values))
 
     def draw(self) -> None:

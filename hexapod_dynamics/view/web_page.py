@@ -9,7 +9,6 @@ messages to viser that the filter allows. What the server sends is not changed a
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import gzip
 import html
@@ -25,18 +24,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
-from hexapod_dynamics.view.access import (
-    ALIVE,
-    DRIVE,
-    EVERYWHERE,
-    SLOW,
-    STOP,
-    Access,
-    Control,
-    Fields,
-    MessageFilter,
-    read_axes,
-)
+from hexapod_dynamics.view.access import EVERYWHERE, Access
+from hexapod_dynamics.view.client_messages import ALIVE, DRIVE, SLOW, STOP, Control, MessageFilter, read_axes
 
 if TYPE_CHECKING:
     import viser
@@ -81,6 +70,8 @@ class WebPage:
         Raises HexapodError if viser is missing or unknown, or the port is in use; ParameterError for a wrong name.
         """
         viser = import_viser()
+        import viser._messages as messages
+
         self.title, self._framed = title, framed
         self.refused: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
@@ -89,7 +80,8 @@ class WebPage:
         self.on_stop: Callable[[], None] = lambda: None
         self._parts = read_client(viser)
         self._pages: dict[str, tuple[bytes, bytes]] = {}  # by title: as it is, compressed
-        self._filter = MessageFilter(message_fields(viser), self._control, self._is_clickable)
+        kinds = {kind: getattr(messages, kind) for kind in ALLOWED}
+        self._filter = MessageFilter(kinds, self._control, self._is_clickable)
         self._socket = listen(host, port)
         self.port = int(self._socket.getsockname()[1])
         try:
@@ -273,18 +265,6 @@ def read_client(viser: ModuleType) -> tuple[str, str]:
     if not title or "</head>" not in after:
         raise HexapodError(f"the page of viser {viser.__version__} is not as expected; {INSTALL}")
     return before, after
-
-
-def message_fields(viser: ModuleType) -> dict[str, Fields]:
-    """Return the fields of the messages that a page may send."""
-    import viser._messages as messages
-
-    result = {}
-    for kind in ALLOWED:
-        fields = [field for field in dataclasses.fields(getattr(messages, kind)) if field.init]
-        required = {f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING}
-        result[kind] = Fields(frozenset(required), frozenset(f.name for f in fields))
-    return result
 
 
 def connection_class(page: WebPage) -> type[ServerConnection]:

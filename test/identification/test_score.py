@@ -16,7 +16,8 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.identification.recording import Recording, read_jethexa_npz, read_sysid_csv
+from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
+from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.score import page, score
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation, roll_pitch_yaw

@@ -18,7 +18,7 @@ from support.ros_session import LATCHED, Process
 
 from geometry_msgs.msg import Quaternion, Twist, Wrench
 from hexapod_dynamics.nodes.view_requests import RosCommands
-from hexapod_dynamics.view.access import DriveSeat
+from hexapod_dynamics.view.drive_seat import DriveSeat
 from hexapod_dynamics.view.panel import PUSH
 from rcl_interfaces.msg import SetParametersResult
 from std_msgs.msg import String

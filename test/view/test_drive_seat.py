@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.view.access import LIMITS, PATIENCE, STAND, DriveSeat
+from hexapod_dynamics.view.drive_seat import LIMITS, PATIENCE, STAND, DriveSeat
 
 AHEAD, BACK = (0.1, 0.0, 0.0), (-0.05, 0.0, 0.2)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hexapod_dynamics.view.record import EVERY, LENGTH, TRAIL_STEP, LastMinute, Sample
+from hexapod_dynamics.view.last_minute import EVERY, LENGTH, TRAIL_STEP, LastMinute, Sample
 
 
 def walked(seconds, speed=0.1, rate=25.0):
