@@ -13,7 +13,7 @@ from hexapod_dynamics.process_environment import allow_participants
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
 
-LOOK = 0.02  # [s] between two looks for the service, and two calls of `meanwhile`
+PERIOD = 0.02  # [s] between two checks for the service, and two calls of `meanwhile`
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def call_service(
 ) -> Any:
     """Return the answer of a service, or what `meanwhile` returns first; without an answer print so and return None.
 
-    timeout [s]: until the service is found, and from then on until it answers. hint: what to do if nobody offers it.
+    timeout [s]: until the service is found, and from then on until it answers. hint: what to do if there is no server.
     """
     client, future = node.create_client(kind, name), None
     end = time.monotonic() + timeout
@@ -57,14 +57,14 @@ def call_service(
         if answer is not None:
             return answer
         if future is not None:
-            rclpy.spin_until_future_complete(node, future, timeout_sec=LOOK)
+            rclpy.spin_until_future_complete(node, future, timeout_sec=PERIOD)
             if future.done():
                 return future.result()
         elif client.service_is_ready():
             future = client.call_async(request)
             end = time.monotonic() + timeout
         else:  # rclpy's wait_for_service asks four times a second only, whatever its timeout
-            time.sleep(LOOK)
+            time.sleep(PERIOD)
     late = f"{client.srv_name} did not answer within {timeout} s"
-    print(f"nobody offers {client.srv_name}: {hint}" if future is None else late, file=sys.stderr)
+    print(f"no server for {client.srv_name}: {hint}" if future is None else late, file=sys.stderr)
     return None

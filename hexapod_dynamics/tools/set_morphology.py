@@ -65,23 +65,23 @@ def summary(values: Mapping[str, bool | float], restored: Sequence[str] = ()) ->
         for name, part in parts.items()
         if not any(part == whole or part.startswith(f"{whole}.") for whole in restored)
     ]
-    return ", ".join(listed + [f"{whole} is whole" for whole in restored])
+    return ", ".join(listed + [f"{whole} is intact" for whole in restored])
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="set_morphology",
-        description="Tell the software what the robot has lost, or got back. All of it or nothing.",
+        description="Declare what the robot has lost, or got back. All of it or nothing.",
         epilog="A leg is named as LF, a link or its joint as LF.femur.",
     )
     for kind in _options().values():
         option = kind.option
         parser.add_argument(option.flag, nargs="+", default=[], metavar=option.metavar, help=option.help)
-    parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are whole again")
+    parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are intact again")
     parser.add_argument(
         "--service",
         default="set_morphology",
-        help="whom to tell (default: set_morphology; simulator/set_damage breaks the simulated robot)",
+        help="service to call (default: set_morphology; simulator/set_damage breaks the simulated robot)",
     )
     parser.add_argument("--namespace", default="", help="namespace of the robot, as given to the launch")
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")

@@ -292,7 +292,7 @@ def test_words_become_named_values(words, values):
 
 def test_a_restored_leg_is_told_in_one_word():
     values = changes(missing=["RM"], restore=["LF", "LM.tibia"], known=WHOLE)
-    assert summary(values, ["LF", "LM.tibia"]) == "legs.RM = False, LF is whole, LM.tibia is whole"
+    assert summary(values, ["LF", "LM.tibia"]) == "legs.RM = False, LF is intact, LM.tibia is intact"
 
 
 def test_words_that_contradict_each_other_are_refused():

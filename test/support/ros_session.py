@@ -84,7 +84,7 @@ def ask(client, request, timeout=10.0, pause=0.02):
     For 10 s `wait_for_service` takes a killed server for alive. A request that is sent before the node in its place is
     discovered is lost, on a real ROS 2, too: requests that begin in this time after `Process.kill` are repeated.
     """
-    assert client.wait_for_service(timeout_sec=PATIENCE * timeout), f"nobody offers {client.srv_name}"
+    assert client.wait_for_service(timeout_sec=PATIENCE * timeout), f"no server for {client.srv_name}"
     now = time.monotonic()
     end, futures = now + PATIENCE * timeout, []
     patience = 1.0 if now < Process.killed_at + LEASE else PATIENCE * timeout

@@ -100,11 +100,11 @@ def check_port(bench: Bench) -> Iterator[Finding]:
     try:
         bus.open()
     except BusError as error:
-        raise CheckError("open alone", f"{error}; used by {users}" if users else str(error), END_IT) from error
+        raise CheckError("exclusive access", f"{error}; used by {users}" if users else str(error), END_IT) from error
     if users:
         bus.close()
-        raise CheckError("open alone", f"also used by {users}", END_IT)
-    yield Finding("open alone", f"{bus.port} is this program's alone")
+        raise CheckError("exclusive access", f"also used by {users}", END_IT)
+    yield Finding("exclusive access", f"no other process uses {bus.port}")
 
 
 def check_servos(bench: Bench) -> Iterator[Finding]:
@@ -131,11 +131,11 @@ def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap) -> I
         if fault is Fault.TIMEOUT:
             remedy = (
                 f"power off, then look at the plugs of this servo and of the one before it; has it another id? "
-                f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {ids[name]}` writes it (connect it alone)"
+                f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {ids[name]}` writes it (connect no other)"
             )
             yield Finding(name, f"servo {ids[name]} does not answer", remedy)
         else:
-            remedy = "two servos have this id: connect each alone, `servo_tool set-id`; or noise: supply, plugs, ground"
+            remedy = "two servos have this id: connect one, `servo_tool set-id`; or noise: supply, plugs, ground"
             yield Finding(name, f"servo {ids[name]} gives corrupted answers", remedy)
 
 
