@@ -6,7 +6,6 @@ Examples are what a DamageDetector itself gives to its network in a DamageWalk.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -172,7 +171,7 @@ def train(
     examples: Sequence[Example],
     steps: int,
     seed: int,
-    report: Callable[[str], None] = lambda text: None,
+    report: Callable[[float, str], None] = lambda share, stage: None,
     mirrored: bool = True,
 ) -> Weights:
     """Return the trained weights of one network, with thresholds still at LEAST.
@@ -181,13 +180,13 @@ def train(
         examples: walks to train on.
         steps: of AdamW, with one cycle of its rate.
         seed: of everything random.
-        report: gets a line of progress now and then.
+        report: called every 100 steps with the completed share of the steps, and the loss in words.
         mirrored: whether the robot's front is its rear's mirror image.
 
     """
     layers = random_layers(seed)
     optimiser, noise = AdamW(layers, steps, rate=6e-3), np.random.default_rng((1, seed))
-    windows, mean, began = _Windows(examples, seed, mirrored), 0.0, time.monotonic()
+    windows, mean = _Windows(examples, seed, mirrored), 0.0
     for step in range(steps):
         parts = zip(*(windows.draw() for _ in range(32)), strict=True)  # a step's examples
         x, classes, weights = (np.array(part) for part in parts)
@@ -196,8 +195,7 @@ def train(
         optimiser.step(gradients)
         mean = loss if step == 0 else 0.98 * mean + 0.02 * loss
         if step % 100 == 99 or step == steps - 1:
-            left = (time.monotonic() - began) / (step + 1) * (steps - step - 1)
-            report(f"step {step + 1} of {steps}: loss {mean:.4f}, {left:.0f} s left")
+            report((step + 1) / steps, f"loss {mean:.4f}")
     layers = {name: array[None].astype(np.float16).astype(np.float32) for name, array in layers.items()}
     made: dict[str, object] = {"steps": steps, "seed": seed, "walks": len(examples)}
     return Weights(layers, np.full(2, LEAST), made)

@@ -10,7 +10,7 @@ Half an hour on two cores. Interrupted, it goes on where it was: the walks are k
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
 
@@ -111,11 +111,11 @@ def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int
     weights = choose_thresholds(weights, _load(files, held_out=True))
     weights.save(out)
     foot, joint = weights.thresholds
-    print(f"\r{out}: {weights.made['walks']} walks; log odds to declare a foot {foot:.1f}, a joint {joint:.1f}     ")
+    print(f"{out}: {weights.made['walks']} walks; log odds to declare a foot {foot:.1f}, a joint {joint:.1f}")
 
 
 def _train_one(files: Sequence[Path], steps: int, seed: int, mirrored: bool, shown: bool) -> Weights:
-    report = (lambda text: print(f"\r{text}   ", end="", flush=True)) if shown else (lambda text: None)
+    report: Callable[[float, str], None] = Progress("training") if shown else lambda share, stage: None
     return train(_load(files, held_out=False), steps, seed, report, mirrored)
 
 
