@@ -24,7 +24,8 @@ with AnyReader([BAG]) as reader:
 commanded = [at for at, topic, _ in messages if topic == "/joint_commands"]
 period = float(np.clip(np.median(np.diff(commanded)), 0.02, 0.1))  # a thinned bag has fewer commands than were sent
 detector = DamageDetector(robot, DetectorSettings(command_period=period))
-if period > 0.03:
+thinned = period > 0.03
+if thinned:
     print(f"a thinned bag: commands every {1e3 * period:.0f} ms. Only servos that fall silent are looked for")
     detector.follow(False)  # sag, tilt and single joints need every command
 begin, found = messages[0][0], {}
@@ -33,15 +34,20 @@ for at, topic, message in messages:
     if topic == "/imu/data":
         o = message.orientation
         detector.measure_attitude(time, rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ robot.imu.rotation.T)
-    elif topic == "/morphology":  # what was declared to the software then, and changed the walk
+    elif topic == "/morphology":
         values = {
             p.name: p.value.bool_value if p.value.type == 1 else p.value.double_value for p in message.new_parameters
         }
-        detector.set_morphology(Morphology.from_parameters(robot, values))
+        if not thinned:  # what was declared to the software then changed the walk, but not which servos answer
+            detector.set_morphology(Morphology.from_parameters(robot, values))
     else:
         of_joint = dict(zip(message.name, message.position, strict=True))
         angles = np.array([of_joint.get(name, np.nan) for name in robot.joint_names])
-        (detector.command if topic == "/joint_commands" else detector.measure_joints)(time, angles)
+        if topic == "/joint_commands":
+            detector.command(time, angles)
+        else:
+            for joint in np.flatnonzero(np.isfinite(angles)).tolist():
+                detector.measure_joint(time, joint, float(angles[joint]))
     for decision in detector.update(time):
         if decision.key not in found:
             found[decision.key] = decision.name

@@ -87,7 +87,7 @@ class Record:
             poses = tree.base_poses(np.nan_to_num(row))
             lost = [bool(np.isnan(row[list(self.robot.leg_joints(leg))]).any()) for leg in legs]
             heights[k] = np.where(lost, np.inf, [turns[k, 2] @ poses[f"foot_{leg}"][:3, 3] for leg in legs])
-        return joints.time, heights - heights.min(axis=1, keepdims=True) < 0.004
+        return joints.time, heights < heights.min(axis=1, keepdims=True) + 0.004
 
 
 def from_log(log: Log, robot: Robot | None = None) -> Record:
