@@ -31,12 +31,15 @@ if given.bag:
     suspended = next((hanging for hanging, _ in parts if hanging is not None), None)
     standing = next((stood for _, stood in parts if stood is not None), None)
 else:
-    # Servos without play and dead zone: J/k qddot = s(t - LATENCY) - q - LAG qdot, J: inertia of links and rotor; a
-    # target is reached one period after it was sent. Each joint is read every 0.16 s, the IMU hangs still.
-    exercise, step = suspended_exercise(robot), 5e-4
+    # Servos without play and dead zone: J/k qddot = s(t - LATENCY) - g/k - q - LAG qdot, J: inertia of links and rotor,
+    # g: weight of the links; a target is reached one period after it was sent. Each joint is read every 0.16 s, the IMU
+    # hangs still.
+    exercise, step, model = suspended_exercise(robot), 5e-4, WholeBodyModel(robot)
     fine = np.arange(exercise.time[0], exercise.time[-1], step)
-    played = np.array([np.interp(fine - LATENCY - PERIOD, exercise.time, angles) for angles in exercise.targets.T])
-    links = np.diag(WholeBodyModel(robot).mass_matrix(exercise.targets.mean(axis=0)))[6:] / robot.servo.stiffness
+    weight = np.array([model.gravity_force(np.eye(3), targets)[6:] for targets in exercise.targets])
+    rest = exercise.targets - weight / robot.servo.stiffness
+    played = np.array([np.interp(fine - LATENCY - PERIOD, exercise.time, angles) for angles in rest.T])
+    links = np.diag(model.mass_matrix(exercise.targets.mean(axis=0)))[6:] / robot.servo.stiffness
     angle, rate, followed = played[:, 0], np.zeros(robot.joint_count), np.empty_like(played)
     for k, target in enumerate(played.T):
         push = step / (links + ROTOR)
