@@ -5,6 +5,7 @@ device that is not there, or more words, and says which. Each may name what it h
 that they run on demand: pytest -m slow test/nodes/test_page_commands_run.py
 """
 
+import json
 import os
 import re
 import shutil
@@ -27,19 +28,10 @@ DONE, GOES, REFUSED = "done", "goes", "refused"
 ENTERS = r"\n" * 80  # the answers to questions, each that in brackets
 PACKAGE = "ros2 run hexapod_dynamics "
 GPIO = "Jetson.GPIO|ttyTHS1"  # what only a Jetson has
-NOT_HERE = {
-    ".ci/run": "is what runs the tests",
-    "colcon test --return-code-on-test-failure": ".ci/run calls it",
-    "colcon test --return-code-on-test-failure --event-handlers console_direct+": ".ci/run calls it",
-    "python -m pytest -m pure": ".ci/run runs these tests",
-    "rosdep install --from-paths src --ignore-src": "changes the system; test_dependencies.py has its keys",
-    "scripts/jetson_setup": "changes the system of a Jetson",
-    "ros2 run plotjuggler plotjuggler --layout config/plotjuggler_layout.xml": "needs PlotJuggler and a screen",
-    "ros2 security create_keystore keys": "needs sros2",
-    "ros2 security create_enclave keys /robot": "needs sros2",
-}
+IN_OTHER_TESTS = {".ci/run": "test_ci.py"}  # of test/repository/, with a stand-in for what it calls
 NO_ROBOT = {
-    "scripts/jetson_setup --dry-run": (DONE, ""),
+    "scripts/jetson_setup --dry-run": (DONE, "nothing was done"),
+    "scripts/jetson_setup": (DONE, "left out"),  # test_jetson_setup.py answers with yes
     "python -m hexapod_dynamics.tools.parameter_files": (DONE, ""),
     "python -m sphinx -W -E docs docs/_build": (DONE, "build succeeded"),
     "python benchmark/arena/run.py --methods tripod,told --losses 1 --runs 2": (GOES, ""),
@@ -82,8 +74,13 @@ NO_ROBOT = {
     "ros2 param set": (REFUSED, ""),
     "ros2 topic echo --once": (REFUSED, ""),
 }
-IN_A_COPY = {  # they change the environment or the source tree, so that each of both is a copy
+COLCON_TEST = "colcon test --return-code-on-test-failure"
+IN_A_COPY = {  # in this order, in a workspace and an environment of their own, because they change both
+    "rosdep install --from-paths src --ignore-src": "apt-get install python3-smbus2",
     "colcon build": "Finished <<< hexapod_dynamics",
+    COLCON_TEST: "Finished <<< hexapod_dynamics",
+    COLCON_TEST + " --event-handlers console_direct+": r"\d passed",
+    "python -m pytest -m pure": r"\d passed",
     "python -m pip install gymnasium": "Successfully installed|already satisfied",
     "python3 -m pip install Jetson.GPIO>=2,<3": "Successfully installed",
     "python3 -m pip install vqf>=2,<3": "Successfully installed",
@@ -153,8 +150,10 @@ ON_PAGES = {
 }
 
 
-def test_every_command_of_the_pages_is_run_here_or_has_a_reason():
-    assert sorted([*NOT_HERE, *NO_ROBOT, *IN_A_COPY, *LAUNCHES, *BESIDE, *AFTER, LOST]) == sorted(ON_PAGES)
+def test_every_command_of_the_pages_is_run():
+    assert sorted([*IN_OTHER_TESTS, *NO_ROBOT, *IN_A_COPY, *LAUNCHES, *BESIDE, *AFTER, LOST]) == sorted(ON_PAGES)
+    for command, file in IN_OTHER_TESTS.items():
+        assert f'"{command}"' in (ROOT / "test" / "repository" / file).read_text()
 
 
 @pytest.fixture(scope="module")
@@ -210,12 +209,43 @@ def test_a_command_that_needs_no_robot(command, place):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", IN_A_COPY)
-def test_a_command_that_changes_the_environment_or_the_source_tree(command, tmp_path):
-    subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "src"], check=True)
-    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", tmp_path / "venv"], check=True)
-    path = f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}"
-    run(command, (DONE, IN_A_COPY[command]), tmp_path / "src", PATH=path)
+def test_commands_that_change_the_environment_or_the_workspace(tmp_path):
+    source, binaries = tmp_path / "ws" / "src" / "hexapod_dynamics", tmp_path / "venv" / "bin"
+    subprocess.run(["git", "clone", "--quiet", ROOT, source], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", binaries.parent], check=True)
+    settings = source / "setup.cfg"  # one file of tests stands for all
+    settings.write_text(settings.read_text().replace("testpaths = test", "testpaths = test/test_se3.py"))
+    environment = {"PATH": f"{binaries}:{os.environ['PATH']}"} | prepare_rosdep(tmp_path, binaries)
+    for command, words in IN_A_COPY.items():
+        run(command, (DONE, words), source if "pytest" in command else tmp_path / "ws", 300.0, **environment)
+
+
+APT = """#!/bin/sh
+[ "$1" != install ] || {{ echo apt-get "$@"; echo "$2" >>{installed}; }}
+[ "${{0##*/}}" = dpkg-query ] || exit 0
+for name; do ! grep -qx -- "$name" {installed} || echo "$name install ok installed"; done
+"""
+
+
+def prepare_rosdep(folder, binaries):
+    """Install rosdep with the keys of rosdep_names.txt and an apt that installs nothing; return its environment."""
+    subprocess.run([binaries / "python", "-m", "pip", "install", "--quiet", "rosdep"], check=True)
+    (folder / "installed").touch()
+    for name in ("apt-get", "apt-cache", "dpkg-query", "sudo"):
+        (binaries / name).write_text(APT.format(installed=folder / "installed"))
+        (binaries / name).chmod(0o755)
+    names = (ROOT / "test" / "repository" / "rosdep_names.txt").read_text().splitlines()[1:]
+    (folder / "keys.yaml").write_text(json.dumps({name: {"ubuntu": [name]} for name in names}))
+    (folder / "index.yaml").write_text("{distributions: {}, type: index, version: 4}")
+    (folder / "keys.list").write_text(f"yaml file://{folder}/keys.yaml")
+    environment = {
+        "ROSDEP_SOURCE_PATH": str(folder),
+        "ROSDISTRO_INDEX_URL": f"file://{folder}/index.yaml",
+        "ROS_HOME": str(folder / "home"),
+        "ROS_OS_OVERRIDE": "ubuntu:jammy",
+    }
+    subprocess.run([binaries / "rosdep", "update"], check=True, env=os.environ | environment)
+    return environment
 
 
 @pytest.mark.slow

@@ -89,7 +89,6 @@ def check_ros2(words):
             *[("topic", one) for one in ("echo", "hz", "list", "pub")],
             *[("param", one) for one in ("list", "set", "get", "describe")],
             *[("bag", one) for one in ("record", "play", "info")],
-            *[("security", one) for one in ("create_keystore", "create_enclave")],
             *[("service", one) for one in ("list", "call")],
             ("node", "list"),
         }, words
@@ -113,6 +112,14 @@ def check_python(words):
         parsers = "".join(source.read_text(encoding="utf-8") for source in sources)
         for option in (word for word in words[1:] if word.startswith("--")):
             assert option.partition("=")[0] in parsers, f"{words[0]} has no {option}"
+
+
+def check_host(words):
+    """Of a command for a robot's host: its files are in this repository, its units those of scripts/jetson_setup."""
+    for word in words:
+        assert not re.fullmatch(r"(?:\./)?\.?\w+/[\w.]+", word) or (ROOT / word).exists(), word
+    if words[0] == "systemctl" and words[-1] not in ("daemon-reload", "start_app_node.service"):  # the vendor's
+        assert f"systemctl {' '.join(words[1:])}" in (ROOT / "scripts" / "jetson_setup").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -140,6 +147,8 @@ def test_the_commands_of_a_page_are_ones_that_there_are(page, parse_only):
                 check_python(rest)
             elif name == "pip":
                 check_python(["-m", "pip", *rest])
+            elif name in ("docker", "systemctl", "cp"):
+                check_host(words)
             elif re.match(r"\.?/?(scripts|\.ci)/", name):
                 program = ROOT / name
                 assert program.stat().st_mode & 0o111
