@@ -59,11 +59,17 @@ HARMONICS = 5  # terms of the Fourier series
 SLOW = 0.05
 
 
+def bounded(vector: complex, most: float) -> complex:
+    """Return a vector x + i y of the same direction, at most `most` long."""
+    size, most = abs(vector), max(0.0, most)
+    return most / size * vector if size > most else vector
+
+
 class GroundAdaptation:
     """Estimates the ground from the IMU; all angles [rad], lengths [m].
 
     rough: whether the feet are to be lifted higher. share: share of the additional lift that is reached, 0 to 1.
-    leeway: share of the additional tilt of rough ground that is allowed, 0 to 1. shift_x, shift_y: of the body in
+    leeway: share of the additional tilt of rough ground that is allowed, 0 to 1. shift: x + i y of the body in
     base_link. roughness: of the last cycle. walked_for [s]: time without a stop. Attributes that the gait sets:
     height of the centre of mass over the feet; most_shift: largest shift within the reach of the legs; settles:
     whether the first cycle of the gait differs from the later ones.
@@ -71,7 +77,8 @@ class GroundAdaptation:
 
     def __init__(self) -> None:
         self.rough = False
-        self.share = self.leeway = self.shift_x = self.shift_y = self.roughness = self.most_shift = 0.0
+        self.share = self.leeway = self.roughness = self.most_shift = 0.0
+        self.shift = 0j
         self.height = 0.0  # of the centre of mass over the feet
         self.walked_for = self._calm_for = self._rough_for = 0.0  # [s]
         self._roll = self._pitch = 0.0
@@ -166,11 +173,8 @@ class GroundAdaptation:
         self._pitch += (pitch - self._pitch) * turn / (1.0 + turn)
         tilt = math.hypot(self._roll, self._pitch)
         beyond = min(1.0, max(0.0, tilt / DEAD_ZONE - 1.0))
-        x, y = -math.tan(self._pitch) * beyond * self.height, math.tan(self._roll) * beyond * self.height
-        size = math.hypot(x, y)
-        scale = self.most_shift / size if size > self.most_shift else 1.0
-        self.shift_x += (scale * x - self.shift_x) * dt * 1.5  # [1/s]
-        self.shift_y += (scale * y - self.shift_y) * dt * 1.5
+        wanted = complex(-math.tan(self._pitch), math.tan(self._roll)) * beyond * self.height
+        self.shift += (bounded(wanted, self.most_shift) - self.shift) * dt * 1.5  # [1/s]
 
 
 class SlopeReference:

@@ -25,6 +25,7 @@ from hexapod_dynamics.gait.ground import (
     ObstacleResponse,
     Sample,
     SlopeReference,
+    bounded,
 )
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.modes import SITTING, Mode
@@ -50,12 +51,11 @@ class LoadShift:
     A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is
     moved in the opposite direction over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
 
-    weight [kg]: mass M of the robot. shift (2,) [m]: present shift of the body along x and y of base_link; wanted: its
-    aim. active: whether one of them is not 0.
+    weight [kg]: mass M of the robot. shift [m]: present shift x + i y of the body in base_link; wanted: its aim.
     """
 
     def __init__(self, weight: float) -> None:
-        self.weight, self.shift, self.wanted, self.active = weight, np.zeros(2), np.zeros(2), False
+        self.weight, self.shift, self.wanted = weight, 0j, 0j
 
     def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
         """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
@@ -65,33 +65,20 @@ class LoadShift:
         if not (math.isfinite(x_moment + y_moment) and 0.0 <= mass <= HEAVIEST):
             given = f"{mass} kg, {x_moment} {y_moment} kg m"
             raise HexapodError(f"payload {given}: finite numbers, a mass of 0 to {HEAVIEST} kg")
-        away = np.array([x_moment, y_moment]) / -(self.weight + mass)
-        size = math.hypot(*away)
-        self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
-        self.active = self.active or size > 0.0
+        self.wanted = bounded(complex(x_moment, y_moment) / -(self.weight + mass), MOST)
 
     def advance(self, dt: float, room: float) -> None:
         """Advance by dt [s]; room [m]: how far the body can be moved within the reach of the legs."""
-        size = math.hypot(*self.wanted.tolist())
-        way = (room / size if size > room else 1.0) * self.wanted - self.shift
-        left = math.hypot(*way.tolist())
-        if left > 0.0:
-            self.shift += min(1.0, SPEED * dt / left) * way
-        self.active = bool(self.wanted.any() or self.shift.any())
-
-    @property
-    def size(self) -> float:
-        """Length [m] of the present shift."""
-        return math.hypot(*self.shift.tolist()) if self.active else 0.0
+        self.shift += bounded(bounded(self.wanted, room) - self.shift, SPEED * dt)
 
     def report(self) -> dict[str, float]:
         """Return diagnostics; empty if there is no load off the centre."""
-        if not self.active:
+        if not self.wanted and not self.shift:
             return {}
         return {
-            "shift for the load, x [mm]": 1e3 * self.shift.item(0),
-            "shift for the load, y [mm]": 1e3 * self.shift.item(1),
-            "shift for the load, wanted [mm]": 1e3 * math.hypot(*self.wanted.tolist()),
+            "shift for the load, x [mm]": 1e3 * self.shift.real,
+            "shift for the load, y [mm]": 1e3 * self.shift.imag,
+            "shift for the load, wanted [mm]": 1e3 * abs(self.wanted),
         }
 
 
@@ -198,13 +185,13 @@ class Terrain:
             raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{MOST_LEAN.tolist()} [m, rad]")
         self.leaning[:] = offset
         self._gait.data.command.offset = self.leaning
-        self._move_body(0.0, 0.0)
+        self._move_body()
 
-    def _move_body(self, x: float, y: float) -> None:
-        """Move the body over its feet by (x, y) [m] more than for `lean`, the load and the sway for weighing it."""
-        lean, sway, (load_x, load_y) = self.leaning.tolist(), self.sway.offset.tolist(), self.load.shift.tolist()
+    def _move_body(self, uphill: complex = 0j) -> None:
+        """Move the body over its feet by x + i y [m] more than for `lean`, the load and the sway for weighing it."""
+        lean, sway, shift = self.leaning.tolist(), self.sway.offset.tolist(), self.load.shift + uphill
         offset = self._gait.data.command.offset
-        for k, more in enumerate((load_x + x, load_y + y, 0.0)):
+        for k, more in enumerate((shift.real, shift.imag, 0.0)):
             most = MOST_LEAN.item(k)
             offset[k] = min(most, max(-most, lean[k] + sway[k] + more))
 
@@ -218,10 +205,9 @@ class Terrain:
         sways = settings.weighing_sway if walks else 0.0
         if sways or self.sway.size:
             self.sway.advance(dt, sways, self.shift_room)
-        if self.load.active:
-            self.load.advance(dt, self.shift_room - REACH * self.sway.size)
+        self.load.advance(dt, self.shift_room - REACH * self.sway.size)
         if now.sensed == 0.0:
-            self._move_body(0.0, 0.0)
+            self._move_body()
             return
         self.slope.learn(dt, now.mode in SITTING)
         reflexes, tilt = now.reflexes, now.tilted
@@ -232,7 +218,7 @@ class Terrain:
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
         ground.height = 0.9 * now.height  # of base_link: the legs' masses are lower
-        ground.most_shift = max(0.0, self.shift_room - self.load.size - REACH * self.sway.size)
+        ground.most_shift = max(0.0, self.shift_room - abs(self.load.shift) - REACH * self.sway.size)
         ground.settles, tilted = rows, tilt > settings.tilt_limit
         heading = math.remainder(now.yaw - now.yaw_reference, math.tau) if data.settings.yaw_gain > 0.0 else 0.0
         slope, twist = self.slope, now.twist.tolist()
@@ -253,7 +239,7 @@ class Terrain:
         falls = self._falls(dt, tilt) and ground.rough and plan is not None and not rows
         # half of the tilt: the reflex then comes at once
         data.settings.tilt = min(most, 0.5 * tilt) if falls else most
-        self._move_body(ground.shift_x, ground.shift_y)
+        self._move_body(ground.shift)
 
     def _make_way(self, dt: float, ground: GroundAdaptation, twist: list[float]) -> None:
         """Detect whether the robot makes progress with a twist (3,), and respond to an obstacle."""

@@ -32,7 +32,7 @@ def test_a_load_put_on_and_a_leg_declared_lost():
     assert loaded.reason == ""
     assert abs(loaded.mass - 0.4) < 2.0 * loaded.mass_deviation
     assert abs(loaded.x - 0.04) < 2.0 * loaded.x_deviation and abs(loaded.y) < 2.0 * loaded.y_deviation
-    assert walk.gait.terrain.load.shift[0] < -1e-3  # the body moves backward under a load in front
+    assert walk.gait.terrain.load.shift.real < -1e-3  # the body moves backward under a load in front
     assert loaded.expected[0] > 0.2
     # Another robot weighs anew: what it carried is taken for still carried.
     estimator = copy.deepcopy(walk.onboard.parts.prediction.payload.estimator)
@@ -81,15 +81,15 @@ def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
     shift = LoadShift(2.0)
     shift.set_payload(0.5, 0.5 * 0.06, 0.0)
     shift.advance(0.02, 0.03)
-    assert shift.shift.tolist() == pytest.approx([-0.02 * SPEED, 0.0])
+    assert shift.shift == pytest.approx(-0.02 * SPEED)
     for _ in range(500):
         shift.advance(0.02, 0.03)
-    assert shift.shift.tolist() == pytest.approx([-0.012, 0.0])  # 0.5 * 60 / 2.5 mm
+    assert shift.shift == pytest.approx(-0.012)  # 0.5 * 60 / 2.5 mm
     for _ in range(500):
         shift.advance(0.02, 0.004)
-    assert shift.size == pytest.approx(0.004)
+    assert abs(shift.shift) == pytest.approx(0.004)
     shift.set_payload(0.1, 10.0, 0.0)
-    assert np.linalg.norm(shift.wanted) == pytest.approx(MOST)
+    assert abs(shift.wanted) == pytest.approx(MOST)
     for wrong in ((np.nan, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.1, np.inf, 0.0)):
         with pytest.raises(HexapodError, match="finite numbers"):
             shift.set_payload(*wrong)
