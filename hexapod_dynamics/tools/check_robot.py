@@ -53,7 +53,7 @@ CHECKS = {
     "port": Check("opens the servo port", "it exists, you may open it, no other process has it open", check_port),
     "servos": Check("asks every servo", "each answers, at its id", check_servos),
     "supply": Check("reads supply, limits, temperature and trim", "a charged battery, cool servos", check_supply),
-    "imu": Check("sets the IMU up and reads it at rest", "an MPU6050 that measures gravity", check_imu, False),
+    "imu": Check("sets the IMU up and reads it at rest", "an IMU that measures gravity", check_imu, False),
     "axes": Check(
         "you hold the robot in three attitudes",
         "level: gravity on +z; nose down: positive pitch",
