@@ -75,35 +75,6 @@ def claim(fd: int) -> None:
         fcntl.ioctl(fd, termios.TIOCEXCL)
 
 
-class ReplyWait:
-    """How long an answer is awaited: until `deadline`, and longer while `idle` returns True, until `latest` [s].
-
-    sent: monotonic [s] time at which the request has left the line; timeout, patience [s]: see `ServoInterface.read`.
-    """
-
-    def __init__(self, sent: float, timeout: float, patience: float, idle: Idle) -> None:
-        self.deadline = sent + timeout
-        self._latest = self.deadline if idle is None else max(self.deadline, sent + patience)
-        self._idle, self._over = idle, False
-
-    def left(self, now: float) -> float:
-        """Return the time [s] that is left at `now`, negative if the wait is over.
-
-        It is 0 once after the deadline: the answer may be there even then, if this thread was woken too late.
-        """
-        if self.deadline <= now < self._latest and self._idle is not None and self._idle():
-            self.deadline, self._over = min(self._latest, now + 0.004), False
-        if self._over:
-            return -1.0
-        self._over = now >= self.deadline
-        return max(0.0, self.deadline - now)
-
-    def extend(self, deadline: float) -> None:
-        """Wait at least until `deadline` [s]."""
-        self.deadline, self._over = max(self.deadline, deadline), False
-        self._latest = max(self._latest, self.deadline)
-
-
 class SerialServos(ServoInterface):
     """Servos behind a serial port; raises BusError when the port fails.
 
@@ -270,34 +241,40 @@ class SerialServos(ServoInterface):
         """
         if self._serial is None:
             raise self._not_open()
-        parser, found, earliest = self._parser, dict[Key, Answer](), 0.0
+        parser, found, earliest, over = self._parser, dict[Key, Answer](), 0.0, False
         skipped = parser.skipped
-        for stale in self._discard_input(request):
+        for stale in self._receive(0.0, time.monotonic()):
             self._find_late(stale)
             self.strays += 1
+        if size:
+            parser.reset(echo=request)
         self.strays += parser.skipped - skipped
         damaged, skipped = parser.damaged, parser.skipped
         self.send(request)
         try:
             sent, needed = self._finish_sending(), len(awaited) * (size * self.byte_time + self.turnaround)
-            wait = ReplyWait(sent, (timeout or self.reply_timeout) + needed, self.patience, idle)
+            deadline = sent + (timeout or self.reply_timeout) + needed
+            latest = deadline if idle is None else max(deadline, sent + self.patience)
             while len(found) < len(awaited) and not self.interrupted:
                 now = time.monotonic()
-                left = wait.left(now)
-                if left < 0.0 or (begin and parser.broken.startswith(begin)):
+                if idle is not None and deadline <= now < latest and idle():
+                    deadline, over = min(latest, now + 0.004), False
+                if over or (begin and parser.broken.startswith(begin)):
                     break
-                early = now < earliest
-                for answer in self._receive(min(left, earliest - now) if early else left, now, reads=not early):
+                over = now >= deadline  # looked at once more: if this thread was woken too late, the answer is there
+                early = min(earliest, deadline) - now
+                wait = early if early > 0.0 else max(0.0, deadline - now)
+                for answer in self._receive(wait, now, reads=early <= 0.0):
                     if answer.key in awaited and answer.alone:
                         found[answer.key] = answer
                     elif late := self._find_late(answer):  # the awaited answer will be as late
-                        wait.extend(sent + min(1.5 * late, self.patience) + needed)
+                        deadline, over = max(deadline, sent + min(1.5 * late, self.patience) + needed), False
+                        latest = max(latest, deadline)
                     else:
                         self.strays += 1
                 if size and parser.incomplete and len(awaited) == 1:
                     # Do not wake for each byte: the remaining bytes take this time.
-                    rest = (size - parser.incomplete) * self.byte_time
-                    earliest = min(time.monotonic() + rest, wait.deadline)
+                    earliest = time.monotonic() + (size - parser.incomplete) * self.byte_time
         finally:
             self._prepare_to_send()
         if len(found) == len(awaited):
@@ -327,12 +304,6 @@ class SerialServos(ServoInterface):
                 self.lateness = max(self.lateness, late)
                 return late
         return 0.0
-
-    def _discard_input(self, echo: bytes) -> list[Answer]:
-        """Drop what was received; return the answers in it. `echo`: what an adapter may return next."""
-        answers = self._receive(0.0, time.monotonic())
-        self._parser.reset(echo)
-        return answers
 
     def _receive(self, wait: float, now: float, reads: bool = True) -> list[Answer]:
         """Return the answers that are complete with the bytes of `_wait`."""

@@ -262,9 +262,6 @@ class BoardServos(SerialServos):
     def _finish_sending(self) -> float:
         return max(self.free_at, self._line_free)
 
-    def _discard_input(self, echo: bytes) -> list[Answer]:
-        return self._receive(0.0, time.monotonic())  # the reading thread alone uses the parser
-
     def _receive(self, wait: float, now: float, reads: bool = True) -> list[Answer]:
         """Return the answers that the reading thread has received, or receives within `wait` [s]."""
         if not self._answers:

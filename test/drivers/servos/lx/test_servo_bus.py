@@ -92,7 +92,6 @@ def test_an_answer_that_came_while_this_thread_was_not_woken_is_taken(rig, monke
     assert slept and payload is not None and bus.fault is None and bus.late_wakes >= 1
     # Without an answer, the second look is the last: bytes of somebody else do not prolong it.
     slept.clear()
-    monkeypatch.setattr(bus, "_discard_input", lambda _echo: [])
     monkeypatch.setattr(os, "read", lambda _fd, _size: b"\0")
     monkeypatch.setattr(select, "select", lambda readable, writable, *_rest: (readable, writable, []))
     begin = time.monotonic()
