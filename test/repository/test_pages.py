@@ -57,6 +57,12 @@ def test_every_file_that_a_page_names_exists(page):
     assert [file for file in missing if not re.search(r"/(NAME|NODE)\.", file)] == []
 
 
+def test_every_picture_is_on_a_page():
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pictures = [path.name for path in DOCS.iterdir() if path.suffix in (".png", ".gif", ".svg")]
+    assert pictures and [name for name in pictures if f"{name})" not in pages] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
     text = page.read_text(encoding="utf-8")
