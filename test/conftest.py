@@ -1,5 +1,6 @@
 """Settings of all tests: hypothesis without deadlines, and one marker for each test, by the folder it lies in."""
 
+import contextlib
 import itertools
 import os
 import tempfile
@@ -12,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 from support.optional_libraries import explain_import_failure
-from support.turns import LOCKS, Turn, leave_the_processors, turn_of
+from support.turns import LOCKS, Turn, beside_others, leave_the_processors, turn_of
 
 # The time of an example depends on the machine, and on kernels that the first example compiles.
 settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -122,7 +123,8 @@ def pytest_runtest_protocol(item, nextitem):
         leave_the_processors(item)
     if several and Turn.held is None:
         Turn.held = Turn(turn_of(item))
-    yield
+    with beside_others(item) if several else contextlib.nullcontext():
+        yield
     if several and (nextitem is None or nextitem.fspath != item.fspath):
         Turn.held.end()
         Turn.held = None

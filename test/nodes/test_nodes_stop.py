@@ -88,6 +88,7 @@ def test_the_local_socket_freezes_the_pose_without_ros_and_cannot_end_the_stop(r
     assert request_stop("", 10.0)[0] and robot.stays(0.3)
 
 
+@pytest.mark.timed
 def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, commands):
     """The median of five stops, from the call to the end of the first MOVE_STOP on the wire.
 

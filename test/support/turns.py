@@ -1,5 +1,6 @@
 """Turns of the tests where several processes run them (pytest-xdist): what may run side by side."""
 
+import contextlib
 import fcntl
 import os
 import time
@@ -19,6 +20,22 @@ def leave_the_processors(item):
     first = item.config.workerinput["workerid"] == "gw0"
     while not first and turn_of(item) == [*TURNS].index("computing") and os.path.exists(os.environ.get(BESIDE, "")):
         time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def beside_others(item):
+    """Let a test run beside those of other processes, of a run that goes on beside this one, too; one with the marker
+    `timed` waits for their end, and none of them begins before its own.
+    """
+    place = os.environ.get(BESIDE) or os.path.join(os.environ[LOCKS], "running")
+    with open(f"{place}.next", "a") as first, open(f"{place}.lock", "a") as running:
+        fcntl.flock(first, fcntl.LOCK_EX)  # who waits for the end of the others keeps new ones from beginning
+        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH)
+        fcntl.flock(first, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            fcntl.flock(running, fcntl.LOCK_UN)  # a process that was forked may have it, too
 
 
 def turn_of(item):

@@ -312,6 +312,7 @@ STOP_WITHIN = 0.02
 STOP_WIRE = (UART_FIFO + len(lx.write(254, Command.MOVE_STOP))) * BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("processes, drop_rate", [(0, 0.0), (2, 0.0), (0, 0.05)], ids=["idle", "load", "bad line"])
 def test_a_freeze_is_heard_within_20_ms_under_load_and_on_a_bad_line(rig, brisk_chain, processes, drop_rate):
     """Twelve stops at random moments of a moving pose, most of which hold a wire that is full for 16 ms.
