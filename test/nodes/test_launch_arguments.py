@@ -49,7 +49,7 @@ def execute(monkeypatch):
     def execute(file, *arguments):
         context = LaunchContext()
         monkeypatch.setattr("sys.argv", [*LAUNCH[:-1], f"{file}.launch.py", *arguments])
-        context.launch_configurations |= dict(argument.split(":=") for argument in arguments)
+        context.launch_configurations.update(argument.split(":=") for argument in arguments)
         entities = loaded(file).generate_launch_description().entities
         return [each for entity in entities for each in entity.execute(context) or ()]
 
@@ -123,7 +123,7 @@ def test_a_prefix_for_all_programs_is_no_argument_of_the_launch_file(launch_file
 def declared(launch_file, **given):
     """The context of a launch with some arguments given."""
     context = LaunchContext()
-    context.launch_configurations |= given
+    context.launch_configurations.update(given)
     for argument in launch_file.ARGUMENTS:
         argument.execute(context)
     return context
