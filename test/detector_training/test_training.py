@@ -1,7 +1,9 @@
 """The training: gradients against finite differences, a loss that falls, walks with labels, thresholds, the command."""
 
+import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -69,7 +71,7 @@ def made_up(seed, lost_at=None):
 def test_it_learns_what_shows_and_chooses_thresholds_above_intact_robots():
     examples = [made_up(seed, 60 if seed % 3 else None) for seed in range(30)]
     said = []
-    weights = train(examples, 80, 0, lambda share, stage: said.append((share, stage)), mirrored=False)
+    weights = train(examples, 50, 0, lambda share, stage: said.append((share, stage)), mirrored=False)
     assert said[-1][0] == 1.0 and "loss 0." in said[-1][1]
     weights = choose_thresholds(weights, [made_up(seed) for seed in range(100, 110)])
     assert (weights.thresholds >= LEAST).all() and weights.made["intact minutes"] == 2
@@ -84,6 +86,19 @@ def test_walks_without_a_window_are_refused():
     short = short._replace(**{name: getattr(short, name)[:40] for name in ("features", "times", "pieces", "classes")})
     with pytest.raises(HexapodError, match="more or longer ones are needed"):
         train([short], 1, 0)
+
+
+class Threads(ThreadPoolExecutor):
+    """In the place of WorkerProcesses: what they get and give is pickled all the same."""
+
+    def submit(self, function, *arguments):
+        given = pickle.dumps((function, arguments))
+
+        def compute():
+            function, arguments = pickle.loads(given)
+            return pickle.loads(pickle.dumps(function(*arguments)))
+
+        return super().submit(compute)
 
 
 @pytest.mark.parametrize("seed", [12, 24])
@@ -105,7 +120,8 @@ def test_a_walk_has_the_classes_of_what_is_lost_and_not_declared(seed, tmp_path)
 def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "_has_mujoco", lambda: False)
-    # In the command's processes, too. Simulated walks: the test above.
+    monkeypatch.setattr(command, "WorkerProcesses", Threads)
+    # Simulated walks: the test above.
     monkeypatch.setattr(command, "make_example", lambda robot, seed, physics: made_up(seed, 60 if seed % 3 else None))
     arguments = ["--walks", "4", "--steps", "2"]
     assert command.main(arguments) == 0
