@@ -18,7 +18,7 @@ import sys
 
 import numpy as np
 import results
-from support.walks import bereft, pushed, pushed_walk
+from support.walks import bereft, plain, pushed, pushed_walk, told
 
 from hexapod_dynamics.worker_processes import WorkerProcesses
 
@@ -39,11 +39,7 @@ def push(job):
     """Impulse [N s], and whether it turns over without the brace, with it, and if the brace is told of the push."""
     seed, lost = job
     impulse = float(np.random.default_rng((7, seed)).uniform(BANDS[0][0], BANDS[-1][1]))
-    walks = (
-        pushed(seed, impulse, with_it, lost=lost, told=told)
-        for with_it, told in ((False, False), (True, False), (True, True))
-    )
-    over = [walk.turned_over for walk in walks]
+    over = [turned for turned, _ in pushed(seed, impulse, (plain, lambda walk: None, told), lost=lost)]
     print(".", end="", file=sys.stderr, flush=True)
     return impulse, *over
 

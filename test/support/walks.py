@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from support.copies import in_a_copy
 
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.estimation.payload import Payload
@@ -47,17 +49,10 @@ class Walk(OnboardSimulation):
         super().step()
         self.lowest = min(self.lowest, float(self.physics.rotation[2, 2]))
 
-    def push(
-        self,
-        seconds: float,
-        force: float,
-        direction: float,
-        height: float = 0.0,
-        meanwhile: Callable[[Walk], object] | None = None,
-    ) -> None:
+    def push(self, seconds: float, force: float, direction: float, height: float = 0.0) -> None:
         """Walk on for so many seconds while a horizontal force [N] in a direction [rad] acts on the body."""
         self.force[:], self.height = (force * math.cos(direction), force * math.sin(direction), 0.0), height
-        self.run(seconds, until=meanwhile)
+        self.run(seconds)
         self.force[:] = 0.0
 
     @property
@@ -160,7 +155,7 @@ def push_walk(walk: Walk, random: np.random.Generator) -> None:
 
 # ---- pushes ----------------------------------------------------------------------------------------------------------
 
-AFTER = 2.5  # [s] after a push
+AFTER, LASTS = 2.5, 0.3  # [s] after a push, and of a push
 
 
 def pushed_walk(
@@ -178,29 +173,42 @@ def pushed_walk(
     return walk, random
 
 
+def plain(walk: Walk) -> None:
+    """Let the walk not brace."""
+    control = walk.onboard.parts.gait
+    control.settings = replace(control.settings, braces=False)
+
+
+def told(walk: Walk) -> None:
+    """Let the brace begin with the push, which it does not have to detect."""
+    walk.onboard.parts.gait.brace._left = LASTS + HOLD
+
+
 def pushed(
     seed: int,
     impulse: float,
-    braced: bool,
+    ways: Sequence[Callable[[Walk], None]],
     *,
     lost: tuple[str, ...] = (),
-    lasts: float = 0.3,
+    lasts: float = LASTS,
     height: float = 0.06,
-    told: bool = False,
-) -> Walk:
-    """Return a walk that is pushed once, at a random time and from a random direction, by an impulse [N s].
+) -> list[tuple[bool, int]]:
+    """Push a walk once, at a random time and from a random direction, by an impulse [N s], in each of some ways.
 
-    told: the brace does not have to detect the push, it begins with it.
+    A way is what is done with the walk before, as `plain` or `told`. Return for each whether it turned over, and its
+    braces.
     """
-
-    def hold(walk: Walk) -> None:
-        walk.onboard.parts.gait.brace._left = HOLD
-
-    walk, random = pushed_walk(seed, lost=lost, braced=braced)
+    walk, random = pushed_walk(seed, lost=lost)
     walk.run(4.0 + random.uniform(0.0, 2.0))
-    walk.push(lasts, impulse / lasts, random.uniform(-math.pi, math.pi), height, hold if told else None)
-    walk.run(AFTER)
-    return walk
+    direction = random.uniform(-math.pi, math.pi)
+
+    def push(way: Callable[[Walk], None]) -> tuple[bool, int]:
+        way(walk)
+        walk.push(lasts, impulse / lasts, direction, height)
+        walk.run(AFTER, until=lambda walk: walk.turned_over)
+        return walk.turned_over, walk.onboard.parts.gait.brace.count
+
+    return [in_a_copy(push, way) for way in ways]
 
 
 def bereft(seed: int, lost: tuple[str, ...] = ()) -> Walk:
