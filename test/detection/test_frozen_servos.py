@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.copies import on_a_copy
 from support.sensed_walk import SensedWalk, errors
 from support.walks import WHOLE, walking
 
@@ -43,7 +44,8 @@ def test_the_prediction_stands_still_meanwhile_and_walks_on(told):
     assert rows[-1, 1] - rows[0, 1] > 0.2  # it walks
 
 
-def frozen_detector():
+@pytest.fixture(scope="module")
+def frozen():
     """A walk that is frozen for three seconds while the gait goes on, and whose detector knows."""
     walk = walking(seed=1)
     walk.onboard.emergency_stop(True)
@@ -51,14 +53,16 @@ def frozen_detector():
     return walk
 
 
-def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence():
-    walk = frozen_detector()
+@on_a_copy
+def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence(frozen):
+    walk = frozen
     walk.damage(WHOLE.without("RM"))
     assert walk.run(2.0, lambda w: not w.declared.has_link("RM", "coxa"))
 
 
-def test_the_detector_finds_nothing_in_a_frozen_robot_and_damage_after_the_stop():
-    walk = frozen_detector()
+@on_a_copy
+def test_the_detector_finds_nothing_in_a_frozen_robot_and_damage_after_the_stop(frozen):
+    walk = frozen
     assert walk.decisions == [] and walk.detector.findings() == []
     assert any("do not execute" in words for words in walk.detector.missing_inputs(walk.time))
     walk.twist[:] = 0.0

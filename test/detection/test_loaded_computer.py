@@ -2,6 +2,7 @@
 
 import pytest
 from loaded_walk import PROCESSES, LoadedWalk
+from support.copies import on_a_copy
 from support.walks import ROBOT, WHOLE
 
 # What stands still, for how long (mean, most) [s], and for which share of the time.
@@ -46,9 +47,14 @@ def test_the_reason_for_which_nothing_is_judged_is_named():
     assert any("readings come late: not judged (" in one for one in reasons)
 
 
+@pytest.fixture(scope="module")
+def walk():
+    return loaded_walk("all", 2)
+
+
 @pytest.mark.parametrize("joint", ["RR.femur", "RM.coxa"])
-def test_a_joint_that_is_locked_on_a_loaded_computer_is_found(joint):
-    walk = loaded_walk("all", 2)
+@on_a_copy
+def test_a_joint_that_is_locked_on_a_loaded_computer_is_found(walk, joint):
     index = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
     walk.damage(WHOLE.locked(joint, float(walk.physics.q[index])))
     assert walk.run(8.0, until=lambda walk: walk.decisions)

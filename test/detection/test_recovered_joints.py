@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.copies import on_a_copy
 from support.walks import ROBOT, WHOLE, walking
 
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
@@ -14,8 +15,14 @@ def walk_of(seed):
     return walking(truth, seed)
 
 
-def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot():
-    walk = walk_of(3)
+@pytest.fixture(scope="module")
+def walk():
+    """A walk with which several tests go on, each in a copy of the process."""
+    return walk_of(3)
+
+
+@on_a_copy
+def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot(walk):
     walk.damage(WHOLE.locked("LM.femur", 0.7))
     assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
     walk.run(2.0)
@@ -35,9 +42,9 @@ def test_a_joint_that_stays_damaged_is_not_taken_back():
     assert walk.declared == WHOLE.limp("RR.femur")
 
 
-def test_what_a_person_declared_stands():
+@on_a_copy
+def test_what_a_person_declared_stands(walk):
     """Of the healthy robot, whose servos answer and move all the time."""
-    walk = walk_of(3)
     walk.onboard.declare(WHOLE.locked("LM.femur", 0.7).without("RM"))
     walk.run(6.0)
     assert walk.declared == WHOLE.locked("LM.femur", 0.7).without("RM") and walk.decisions == []
@@ -84,9 +91,9 @@ def test_a_joint_is_taken_back_once():
     assert run(watch, [0.7, *[0.1] * 10], start=9.0) == []
 
 
-def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back():
+@on_a_copy
+def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(walk):
     """The servo holds the last set-point: locks near it were never taken back."""
-    walk = walk_of(3)
     k = ROBOT.joint_names.index("coxa_joint_RM")
     walk.damage(WHOLE.locked("RM.coxa", float(walk.physics.q[k])))
     assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
