@@ -163,12 +163,13 @@ def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("compile: ")
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 8])
+@pytest.mark.parametrize("lanes", [2, 8])
 def test_the_model_on_arm64_under_emulation(written, tmp_path, lanes):
     compiler, emulator = "aarch64-linux-gnu-g++", shutil.which("qemu-aarch64")
     if shutil.which(compiler) is None or emulator is None:
         pytest.skip("sudo apt install g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user")
-    options = ("-O2", f"-DHD_LANES={lanes}", f"-I{written}", *WARNINGS)
+    # Optimised are the lanes that its registers have; eight take gcc 20 s, and the values are the same.
+    options = ("-O2" if lanes == 2 else "-O0", f"-DHD_LANES={lanes}", f"-I{written}", *WARNINGS)
     run("aarch64-linux-gnu-gcc", *options, "-std=gnu99", "-c", str(written / "hexapod_model.c"), cwd=tmp_path)
     run(compiler, *options, "-static", str(written / "example.cpp"), "hexapod_model.o", "-o", "example", cwd=tmp_path)
     assert_example_agrees(run(emulator, "./example", cwd=tmp_path))
