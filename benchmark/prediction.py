@@ -69,7 +69,7 @@ def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, kn
     robot = None
     if known:
         robot, settings = identified_robot(truth, seed), EXACT
-    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot)
+    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot, timestep=1e-3)
     walk.run(DAMAGED_AT)
     if damage is not None:
         (walk.tell if damage[1] else walk.damage)(damage[0])

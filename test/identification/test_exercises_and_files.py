@@ -28,8 +28,9 @@ LINKS = WholeBodyModel(ROBOT).inertial_parameters()[10:].reshape(-1, 10)
 LIMITS = np.array([joint.planned_range for joint in ROBOT.joints]).T
 
 
-@pytest.mark.parametrize("exercise", [suspended_exercise(ROBOT), standing_exercise(ROBOT)], ids=["hanging", "standing"])
-def test_an_exercise_stays_within_limits_and_begins_and_ends_at_rest(exercise):
+@pytest.mark.parametrize("make", [suspended_exercise, standing_exercise])
+def test_an_exercise_stays_within_limits_and_begins_and_ends_at_rest(make):
+    exercise = make(ROBOT)
     assert (exercise.targets > LIMITS[0]).all() and (exercise.targets < LIMITS[1]).all()
     assert np.array_equal(exercise.targets[0], exercise.targets[20])
     assert np.abs(exercise.targets[-1] - exercise.targets[0]).max() < 1e-9
