@@ -102,7 +102,6 @@ setup(
             "mpmath>=1.2,<2",
             "psutil>=5.9,<8",
             "playwright>=1.40,<2",
-            "distributed>=2022.2,<2028",
             "gymnasium>=1.0,<2",
             "viser>=1.1,<1.1.2",
             "zstandard>=0.20,<1",

@@ -38,7 +38,6 @@ PYPI_ONLY = {
     "gymnasium",
     "vqf",
     "mpmath",
-    "distributed",
     "viser",
     "rosbags",
     "trimesh",
@@ -59,7 +58,6 @@ UBUNTU_22_04 = {
     "hypothesis": "6.36.0",
     "mpmath": "1.2.1",
     "psutil": "5.9.0",
-    "distributed": "2022.2.0",
 }
 
 TESTING = "test/support"  # needs the extra `test`
@@ -113,7 +111,7 @@ def test_setup_py_declares_every_import(setup):
     assert for_tests - declared - extras["test"] == set()
     every_extra = set().union(*extras.values())
     assert names_of(setup["install_requires"]) - {"setuptools"} <= needed  # nothing is asked for that nobody uses
-    not_imported = {"distributed", "dynamixel-sdk", "ftservo-python-sdk", "pytest-xdist"}  # or by importorskip
+    not_imported = {"dynamixel-sdk", "ftservo-python-sdk", "pytest-xdist"}  # or by importorskip
     assert every_extra - not_imported <= needed | for_tests
 
 

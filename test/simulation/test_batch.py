@@ -1,4 +1,4 @@
-"""Many simulations at once: the same as one by one, on threads, processes, a cluster; progress and failure are seen."""
+"""Many simulations at once: the same as one by one, on threads, processes; progress and failure are seen."""
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -31,17 +31,6 @@ def test_on_threads_by_default():
 def test_on_processes():
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         assert same(simulate_many(ROBOT, DAMAGES, 0.3, executor), one_by_one())
-
-
-@pytest.mark.slow
-def test_on_a_dask_cluster_unchanged():
-    """A cluster takes half a minute to start; `simulate_many` hands its jobs to any executor, as to processes."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        assert same(simulate_many(ROBOT, DAMAGES, 0.3, client.get_executor()), one_by_one())
 
 
 def test_progress_counts_to_the_end():

@@ -18,7 +18,6 @@ REMEDIES = {
     "casadi": "python3 -m pip install casadi",
     "viser": "python3 -m pip install viser",
     "vqf": "python3 -m pip install vqf",
-    "distributed": "sudo apt install python3-distributed",
 }
 
 
