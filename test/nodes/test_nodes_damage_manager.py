@@ -267,13 +267,10 @@ def test_a_new_kind_of_damage_is_a_parameter_of_the_node_and_an_option_of_the_co
 @pytest.mark.parametrize(
     "words, values",
     [
-        ({"missing": ["RM", "LM.femur"]}, {"legs.RM": False, "links.LM.femur": False}),
         (
             {"locked": ["RF.tibia"], "remaining": ["LF.tibia=0.25"]},
             {"locked.RF.tibia": True, "remaining.LF.tibia": 0.25},
         ),
-        ({"limp": ["RF.tibia"]}, {"limp.RF.tibia": True}),
-        ({"locked": ["RF.tibia=-0.4"]}, {"locked.RF.tibia": True, "locked_at.RF.tibia": -0.4}),
         (
             {"restore": ["LF.tibia"], "known": WHOLE},
             {
