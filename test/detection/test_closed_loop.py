@@ -1,24 +1,26 @@
 """The damage detector in closed loop, on servos and a physics that it was not trained on."""
 
 import pytest
+from support.copies import on_a_copy
 from support.walks import WHOLE, probability, servo_walk, walking
 
 pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
 
-def walked(seed, seconds=6.0):
+@pytest.fixture(scope="module")
+def walk():
     """A walk on MuJoCo with servos that are no springs, until the detector judges."""
-    walk, _ = servo_walk(seed, "real")
-    walk.run(seconds)
+    walk, _ = servo_walk(31, "real")
+    walk.run(6.0)
     assert walk.decisions == []
     return walk
 
 
-@pytest.mark.parametrize("seed, leg, left", [(31, "RM", 0.02), (32, "RF", 0.5)])
-def test_a_lost_foot_whose_servos_answer_is_found_within_two_seconds_and_stays_mended_after_its_repair(seed, leg, left):
+@pytest.mark.parametrize("leg, left", [("RM", 0.02), ("RF", 0.5)])
+@on_a_copy
+def test_a_lost_foot_whose_servos_answer_is_found_within_two_seconds_and_stays_mended_after_its_repair(walk, leg, left):
     """What it showed a moment before the repair declared it again within half a second."""
-    walk = walked(seed)
     walk.damage(WHOLE.broken(f"{leg}.tibia", left))
     assert walk.run(2.0, until=lambda walk: not walk.declared.is_intact)
     (decision,) = walk.decisions
@@ -30,8 +32,8 @@ def test_a_lost_foot_whose_servos_answer_is_found_within_two_seconds_and_stays_m
     assert walk.declared.is_intact and len(walk.decisions) == 1
 
 
-def test_both_feet_of_a_pair_are_declared_at_once():
-    walk = walked(33)
+@on_a_copy
+def test_both_feet_of_a_pair_are_declared_at_once(walk):
     walk.damage(WHOLE.broken("LF.tibia", 0.05).broken("LR.tibia", 0.05))
     assert walk.run(3.0, until=lambda walk: not walk.declared.is_intact)
     walk.run(2.0)
