@@ -22,7 +22,7 @@ from itertools import accumulate
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.chain.chain import PRISMATIC, Chain
+from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.se3 import Ad, inverse, pose
 
 Matrices = list[np.ndarray]
@@ -77,7 +77,7 @@ def link_terms(chain: Chain, q: np.ndarray) -> LinkTerms:
         g=np.array([*(turn[0].T @ chain.gravity), 0]),
         p_star=np.einsum("jab,ja->jb", A[:, :3, :3], A[:, :3, 3]),
         z=A[:, 2, :3],
-        slides=tuple(kind == PRISMATIC for kind in chain.kinds),
+        slides=tuple((~chain.turns).tolist()),
     )
 
 

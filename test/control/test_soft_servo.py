@@ -22,7 +22,7 @@ def chain_of_all_legs():
     fields = ("placements", "screws", "masses", "coms", "inertias")
     joined = {field: np.concatenate([getattr(leg, field) for leg in legs]) for field in fields}
     parents = tuple(-1 if k % 3 == 0 else k - 1 for k in range(18))
-    return Chain(parents, kinds=("revolute",) * 18, gravity=legs[0].gravity, **joined)
+    return Chain(parents, gravity=legs[0].gravity, **joined)
 
 
 def test_rates_equal_the_analytic_first_derivative_of_the_whole_robot():

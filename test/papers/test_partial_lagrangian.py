@@ -100,11 +100,7 @@ def spatial_links(chain):
                 @ ca.DM(B)
                 @ (
                     ca.DM.eye(4)
-                    + (
-                        ca.sin(q) * ca.DM(X) + (1 - ca.cos(q)) * ca.DM(X @ X)
-                        if chain.kinds[i] == "revolute"
-                        else q * ca.DM(X)
-                    )
+                    + (ca.sin(q) * ca.DM(X) + (1 - ca.cos(q)) * ca.DM(X @ X) if chain.turns[i] else q * ca.DM(X))
                 )
             )
             mass = (pose @ ca.DM([*chain.coms[i], 1]))[:3]
@@ -120,7 +116,6 @@ def test_links_in_three_dimensions_equal_pinocchio():
     chain = random_chain(rng, 4)
     chain = Chain(
         chain.parents,
-        chain.kinds,
         chain.placements,
         chain.screws,
         chain.masses,

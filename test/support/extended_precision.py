@@ -34,7 +34,7 @@ class ExtendedChain:
     def joint(self, i: int, q: np.ndarray) -> np.ndarray:
         """Return the pose (4, 4) of joint i in its parent at position q."""
         X, one = self.X[i], matrix(np.eye(4))
-        if self.chain.kinds[i] == "revolute":
+        if self.chain.turns[i]:
             return self.B[i] @ (one + mp.sin(q) * X + (1 - mp.cos(q)) * (X @ X))
         return self.B[i] @ (one + q * X)
 

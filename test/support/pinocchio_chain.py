@@ -14,7 +14,7 @@ def pinocchio_model(chain: Chain) -> pin.Model:
     offsets: list[pin.SE3] = []
     for i, parent in enumerate(chain.parents):
         linear, angular = chain.screws[i, :3], chain.screws[i, 3:]
-        if chain.kinds[i] == "revolute":
+        if chain.turns[i]:
             joint, offset = pin.JointModelRevoluteUnaligned(np.array(angular)), np.cross(angular, linear)
         else:
             joint, offset = pin.JointModelPrismaticUnaligned(np.array(linear)), np.zeros(3)
@@ -47,7 +47,7 @@ def random_motion(rng: np.random.Generator) -> np.ndarray:
 
 def random_chain(rng: np.random.Generator, n: int, *, tree: bool = False, prismatic: float = 0.3) -> Chain:
     """Return a chain of n joints with random axes, offsets, inertias, gravity; prismatic: probability of a slider."""
-    kinds = tuple(rng.choice(["prismatic", "revolute"], p=[prismatic, 1 - prismatic]) for _ in range(n))
+    kinds = [rng.choice(["prismatic", "revolute"], p=[prismatic, 1 - prismatic]) for _ in range(n)]
     screws = np.zeros((n, 6))
     for i, kind in enumerate(kinds):
         axis = rng.normal(size=3)
@@ -64,7 +64,6 @@ def random_chain(rng: np.random.Generator, n: int, *, tree: bool = False, prisma
         parents.append(int(rng.choice(path)) if tree else i - 1)
     return Chain(
         tuple(parents),
-        kinds,
         np.array([random_motion(rng) for _ in range(n)]),
         screws,
         rng.uniform(0.1, 3, n),

@@ -52,9 +52,8 @@ class Chain:
     Attributes
     ----------
     parents: (n,) index of each body's parent, -1 for the base, always less than the body's own index
-    kinds: (n,) 'revolute' or 'prismatic'
     placements: (n,4,4) zero pose of body i in its parent's frame
-    screws: (n,6) joint screw (v, w) in body i's frame; revolute: unit w; prismatic: w = 0, unit v
+    screws: (n,6) joint screw (v, w) in body i's frame; revolute: unit w, no pitch; prismatic: w = 0, unit v
     masses: (n,) [kg]; coms: (n,3) centre of mass in the body frame [m]; inertias: (n,3,3) about it, body axes [kg m^2]
     gravity: (3,) in the base frame [m/s^2]
     names: (n,) joint names
@@ -63,7 +62,6 @@ class Chain:
     """
 
     parents: tuple[int, ...]
-    kinds: tuple[str, ...]
     placements: np.ndarray
     screws: np.ndarray
     masses: np.ndarray
@@ -76,11 +74,9 @@ class Chain:
         set_field, n = object.__setattr__, len(self.parents)
         refuse(n == 0, "a chain needs at least one joint, none was given")
         set_field(self, "parents", tuple(int(parent) for parent in self.parents))
-        set_field(self, "kinds", tuple(self.kinds))
         set_field(self, "names", tuple(self.names) or tuple(f"joint_{i + 1}" for i in range(n)))
         different = len(self.names) == n == len(set(self.names))
         refuse(not different, f"{n} different joint names are needed, given {list(self.names)}")
-        refuse(len(self.kinds) != n, f"{n} joint kinds are needed, given {len(self.kinds)}")
         shapes = {"placements": (n, 4, 4), "screws": (n, 6), "masses": (n,), "coms": (n, 3), "inertias": (n, 3, 3)}
         for field, shape in (shapes | {"gravity": (3,)}).items():
             array = np.array(getattr(self, field), float)
@@ -92,21 +88,17 @@ class Chain:
             self._check_body(i)
 
     def _check_body(self, i: int) -> None:
-        name, parent, kind = self.names[i], self.parents[i], self.kinds[i]
+        name, parent = self.names[i], self.parents[i]
         mass, inertia = self.masses[i], self.inertias[i]
         refuse(
             not BASE <= parent < i,
             f"body {i} ({name}) names {parent} as its parent, allowed: -1 (the base) to {i - 1}; "
             "a parent that comes later closes a loop: cut it (see sensitivities.closed_loop)",
         )
-        refuse(kind not in KINDS, f"joint {name} is {kind!r}, allowed: {', '.join(KINDS)}")
         linear, angular = self.screws[i, :3], self.screws[i, 3:]
-        unit, pitch = angular if kind == REVOLUTE else linear, linear @ angular
-        refuse(abs(np.linalg.norm(unit) - 1) > 1e-9, f"the {kind} joint {name} needs a unit axis, given {unit}")
-        still = kind == REVOLUTE or not np.any(angular)
-        refuse(not still, f"the prismatic joint {name} must not turn, its screw has w = {angular}")
-        turns = kind == REVOLUTE and abs(pitch) > 1e-9
-        refuse(turns, f"the revolute joint {name} has pitch {pitch:.3g} m/rad, allowed: 0")
+        unit, pitch = angular if self.turns[i] else linear, linear @ angular
+        refuse(abs(np.linalg.norm(unit) - 1) > 1e-9, f"joint {name} needs a unit axis, given {unit}")
+        refuse(abs(pitch) > 1e-9, f"joint {name} has pitch {pitch:.3g} m/rad, allowed: 0")
         rotation, last = self.placements[i, :3, :3], self.placements[i, 3]
         rigid = np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) and np.linalg.det(rotation) > 0
         rigid = rigid and np.array_equal(last, (0, 0, 0, 1))
@@ -140,8 +132,9 @@ class Chain:
         refuse(
             convention not in ("standard", "modified"), f"convention is {convention!r}, allowed: 'standard', 'modified'"
         )
-        placements, screws, kinds = [], [], []
+        placements, screws = [], []
         for row in (DenavitHartenbergRow(*row) for row in rows):
+            refuse(row.kind not in KINDS, f"a joint is {row.kind!r}, allowed: {', '.join(KINDS)}")
             about_z = pose(rotation_about(2, row.theta), (0, 0, row.d))
             about_x = pose(rotation_about(0, row.alpha), (row.a, 0, 0))
             axis = np.array([0, 0, 0, 0, 0, 1.0] if row.kind == REVOLUTE else [0, 0, 1.0, 0, 0, 0])
@@ -151,10 +144,9 @@ class Chain:
             else:
                 placements.append(about_x @ about_z)
                 screws.append(axis)
-            kinds.append(row.kind)
         bodies: dict[str, Any] = {"masses": masses, "coms": coms, "inertias": inertias, "gravity": gravity}
-        parents = tuple(range(-1, len(kinds) - 1))
-        return cls(parents, tuple(kinds), np.array(placements), np.array(screws), **bodies, names=tuple(names))
+        parents = tuple(range(-1, len(screws) - 1))
+        return cls(parents, np.array(placements), np.array(screws), **bodies, names=tuple(names))
 
     @classmethod
     def from_screws(
@@ -182,8 +174,7 @@ class Chain:
         above = [np.eye(4) if parent == BASE else poses[parent] for parent in parents]
         placements = np.array([inverse(outer) @ g for outer, g in zip(above, poses, strict=True)])
         body_screws = np.array([Ad(inverse(g)) @ screw for g, screw in zip(poses, screws, strict=True)])
-        kinds = tuple(REVOLUTE if np.any(screw[3:]) else PRISMATIC for screw in screws)
-        return cls(parents, kinds, placements, body_screws, **bodies, names=tuple(names))
+        return cls(parents, placements, body_screws, **bodies, names=tuple(names))
 
     @classmethod
     def from_leg(
@@ -244,7 +235,6 @@ class Chain:
         refuse(not bodies, "a chain needs at least one joint, none was given")
         return cls(
             parents=tuple(parents),
-            kinds=tuple(link.kind for link in bodies),
             names=tuple(link.joint for link in bodies),
             placements=np.array([link.pose for link in bodies]),
             screws=np.array([_screw(link) for link in bodies]),
@@ -258,6 +248,11 @@ class Chain:
 
     def __len__(self) -> int:
         return len(self.parents)
+
+    @property
+    def turns(self) -> npt.NDArray[np.bool_]:
+        """Whether each joint is revolute (n,); the others are prismatic."""
+        return np.asarray(self.screws[:, 3:].any(axis=1), np.bool_)
 
     @property
     def serial(self) -> bool:
@@ -284,7 +279,6 @@ class Chain:
         return replace(
             self,
             parents=tuple(parent - (parent > joint) for parent in parents),
-            kinds=tuple(self.kinds[i] for i in kept),
             names=tuple(self.names[i] for i in kept),
             placements=np.array(
                 [held @ self.placements[i] if self.parents[i] == joint else self.placements[i] for i in kept]
@@ -315,9 +309,8 @@ class Chain:
         """T_i(q_i), pose of every body in its parent: q (..., n) -> (..., n, 4, 4)."""
         q = np.asarray(q, float)
         hats = self.hats()
-        turns = np.array([kind == REVOLUTE for kind in self.kinds])
-        first = np.where(turns, np.sin(q), q)[..., None, None]
-        second = np.where(turns, 1 - np.cos(q), 0)[..., None, None]  # X^ cubed = -X^ for a screw without pitch
+        first = np.where(self.turns, np.sin(q), q)[..., None, None]
+        second = np.where(self.turns, 1 - np.cos(q), 0)[..., None, None]  # X^ cubed = -X^ for a screw without pitch
         return self.placements @ (np.eye(4) + first * hats + second * (hats @ hats))
 
     def poses(self, q: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.chain.chain import BASE, REVOLUTE, Chain
+from hexapod_dynamics.papers.chain.chain import BASE, Chain
 
 
 class ExternalLoad(NamedTuple):
@@ -131,8 +131,7 @@ def _axes(chain: Chain) -> np.ndarray:
     """(n,4) axis z_0 of every joint in its body's frame; zero for a prismatic joint, on which a moment does no
     work.
     """
-    turns = np.array([kind == REVOLUTE for kind in chain.kinds])
-    return np.column_stack([chain.screws[:, 3:] * turns[:, None], np.zeros(len(chain))])
+    return np.column_stack([chain.screws[:, 3:], np.zeros(len(chain))])
 
 
 def _trace(left: np.ndarray, right: np.ndarray) -> np.ndarray:

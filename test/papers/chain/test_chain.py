@@ -114,7 +114,7 @@ def arguments():
     chain = random_chain(np.random.default_rng(5), 3, prismatic=0)
     return {
         field: getattr(chain, field)
-        for field in ("parents", "kinds", "placements", "screws", "masses", "coms", "inertias", "gravity")
+        for field in ("parents", "placements", "screws", "masses", "coms", "inertias", "gravity")
     }
 
 
@@ -125,7 +125,6 @@ def arguments():
         ("parents", (-1, 2, 1), "loop"),
         ("parents", (-1, 1, 1), "loop"),
         ("parents", (-2, 0, 1), "allowed"),
-        ("kinds", ("revolute", "ball", "revolute"), "'ball'"),
         ("masses", (1, float("nan"), 1), "not finite"),
         ("masses", (1, -0.5, 1), "-0.5 kg"),
         ("masses", (1, 1), r"\(2,\), needed: \(3,\)"),
@@ -139,6 +138,11 @@ def arguments():
 def test_what_makes_no_chain_is_refused_by_name(field, value, needle):
     with pytest.raises(DynamicsError, match=needle):
         Chain(**{**arguments(), field: value})
+
+
+def test_a_row_of_another_kind_of_joint_is_refused():
+    with pytest.raises(DynamicsError, match="'ball', allowed: revolute, prismatic"):
+        Chain.from_denavit_hartenberg([(0, 0, 1, 0, "ball")], [1], np.zeros((1, 3)), [np.eye(3)])
 
 
 def test_a_state_that_does_not_fit_is_refused():
