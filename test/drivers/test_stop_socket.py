@@ -197,4 +197,6 @@ def test_the_script_stops_the_robot_from_a_terminal_in_which_nothing_was_sourced
     done = subprocess.run(
         [script, "--namespace", "nobody"], env=bare, cwd="/", capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 2 and "Traceback" not in done.stderr and "nobody" in done.stderr, done
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done
+    # with ROS 2 installed, or without
+    assert "no server for emergency_stop" in done.stderr or "namespace nobody" in done.stderr, done
