@@ -36,7 +36,7 @@ def main():
     axis.axhline(detector.weights.thresholds[0], color="grey", linestyle="--", label="declared")
     axis.set_ylabel("log odds against an intact leg")
     axis.set_xlabel(f"time since half of {LEG}'s tibia broke off [s]")
-    axis.legend(ncol=4, fontsize="small")
+    axis.legend(ncol=2, loc="upper left", fontsize="small")
     for decision in blind.decisions[:1]:
         axis.axvline(decision.time - begin, color="red", linewidth=0.8)
         axis.set_title(f"{decision.time - begin:.2f} s after: {decision.text.partition(':')[0]}", fontsize=9)

@@ -45,7 +45,8 @@ def main() -> None:
                 found.mass if known else np.nan,
                 found.mass_deviation if known else np.nan,
                 found.expected[0],
-                *(1e3 * walk.gait.terrain.load.shift),
+                1e3 * walk.gait.terrain.load.shift.real,
+                1e3 * walk.gait.terrain.load.shift.imag,
             )
         )
     time, mass, deviation, expected, x, y = np.array(rows).T
