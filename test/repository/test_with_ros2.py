@@ -1,5 +1,6 @@
 """The script with_ros2, with stand-ins for python3 and colcon that write down how they were called."""
 
+import functools
 import itertools
 import os
 import shutil
@@ -101,6 +102,7 @@ class Checkout:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # ignored in a background
         )
 
     def run(self, *command, **variables):
