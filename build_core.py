@@ -21,10 +21,10 @@ from setuptools.command.build_ext import build_ext
 DIRECTORY = "hexapod_dynamics/core"
 SOURCE = f"{DIRECTORY}/_core.pyx"
 NEEDED = "cython>=3,<4"
-# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What
-# more the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
 # Headers whose structs, enumerations, numbers and functions Cython knows, in this order.
 DECLARED = "robot world foot_forces gait adaptive_gait adaptive_modes tripod_gait plan_evaluation".split()
+# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What
+# more the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
 FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 CORE = Extension(
     "hexapod_dynamics.core._core",
@@ -91,13 +91,17 @@ class BuildCore(build_ext):
 def declarations() -> str:
     """Return the DECLARED headers as declarations for Cython, which reads no C: each struct is written once, there.
 
-    It knows of C what stands in these headers: constants, enumerations, structs, inline functions and HD_FUNCTIONS.
+    It knows of C what stands in these headers: constants, enumerations, structs, inline functions and HD_FUNCTIONS; and
+    numpy's dtype of each struct of doubles, in DTYPES.
     """
     sizes: dict[str, int] = {}  # members of the enumerations so far, which are sizes of arrays, too
-    return "".join(_declarations_of(f"{name}.h", sizes) for name in DECLARED)
+    fields: dict[str, str] = {}  # of each struct of doubles: "to_leg:9f8 used:f8"
+    found = "".join(_declarations_of(f"{name}.h", sizes, fields) for name in DECLARED)
+    dtype = "np.dtype([tuple(field.split(':')) for field in fields.split()])"
+    return f"{found}DTYPES = {{name: {dtype} for name, fields in {fields}.items()}}\n"
 
 
-def _declarations_of(header: str, sizes: dict[str, int]) -> str:
+def _declarations_of(header: str, sizes: dict[str, int], fields: dict[str, str]) -> str:
     text = re.sub(r"/\*.*?\*/", "", Path(DIRECTORY, header).read_text().replace("\\\n", ""), flags=re.DOTALL)
     text = re.sub(r"\b(struct|enum) (?=hd_\w+[ *]+[^{ ])", "", text)  # in C++ and Cython, the name alone is the type
     functions = re.findall(r"^static inline (\w+) (hd_\w+)\(([^)]*)\)\s*\{", text, re.MULTILINE)
@@ -113,8 +117,16 @@ def _declarations_of(header: str, sizes: dict[str, int]) -> str:
         out.append(f"    enum {name}:".replace(" :", ":") + " " + ", ".join(member.strip() for member, _, _ in members))
     for name, body in re.findall(r"^struct (\w+)(?:;| \{(.*?)\};)", text, re.MULTILINE | re.DOTALL):
         out.append(f"    struct {name}" + (":" if body else ""))
-        for member in filter(None, map(str.strip, re.sub(r"HD_FUNCTIONS.*", "", body).split(";"))):
-            out.append("        " + re.sub(r"\[(.*?)\]", lambda size: f"[{eval(size[1], {}, sizes)}]", member))
+        body = re.sub(r"\[(.*?)\]", lambda size: f"[{eval(size[1], {}, sizes)}]", body)
+        members = []
+        for several in re.sub(r"HD_FUNCTIONS.*", "", body).split(";")[:-1]:
+            first, *others = " ".join(several.split()).split(", ")
+            kind, _, first = first.rpartition(" ")
+            members += [f"{kind} {member}" for member in (first, *others)]
+        out += [f"        {member}" for member in members]
+        found = [re.fullmatch(r"double (\w+)(?:\[(\d+)\])?", member) for member in members]
+        if found and all(found):
+            fields[name] = " ".join(f"{field[1]}:{field[2] or ''}f8" for field in found)
         if "HD_FUNCTIONS" in body:
             out += [f"        {kind} (*{entry})({_types(given)}) noexcept nogil" for kind, entry, given in entries]
     out += [f"    {kind} {name}({_types(given)})" for kind, name, given in functions]

@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: auto_pickle=False, emit_code_comments=False, optimize.unpack_method_calls=False
 """The compiled core: whole-body model, simulation, gaits and control in C, and the classes that Python calls.
 
 One module. Each subject has a file of its own, which is included here: what it declares is known to those after it.

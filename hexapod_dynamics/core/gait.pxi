@@ -68,16 +68,16 @@ def record(name, dtype):
     return type(name, (Record,), fields)
 
 
-GAIT_LEG = np.asarray(<hd_gait_leg[:1]><hd_gait_leg *>zeros).dtype
-GAIT_FOOT = np.asarray(<hd_gait_foot[:1]><hd_gait_foot *>zeros).dtype
-TRIPOD_FOOT = np.asarray(<hd_tripod_foot[:1]><hd_tripod_foot *>zeros).dtype
-PlanNumbers = record("PlanNumbers", np.asarray(<hd_plan[:1]><hd_plan *>zeros).dtype)
-GaitNumbers = record("GaitNumbers", np.asarray(<hd_gait_settings[:1]><hd_gait_settings *>zeros).dtype)
-GaitCommand = record("GaitCommand", np.asarray(<hd_gait_command[:1]><hd_gait_command *>zeros).dtype)
-GaitState = record("GaitState", np.asarray(<hd_gait_state[:1]><hd_gait_state *>zeros).dtype)
-TripodNumbers = record("TripodNumbers", np.asarray(<hd_tripod_parameters[:1]><hd_tripod_parameters *>zeros).dtype)
-TripodState = record("TripodState", np.asarray(<hd_tripod_state[:1]><hd_tripod_state *>zeros).dtype)
-Findings = record("Findings", np.asarray(<hd_findings[:1]><hd_findings *>zeros).dtype)
+GAIT_LEG = DTYPES["hd_gait_leg"]
+GAIT_FOOT = DTYPES["hd_gait_foot"]
+TRIPOD_FOOT = DTYPES["hd_tripod_foot"]
+PlanNumbers = record("PlanNumbers", DTYPES["hd_plan"])
+GaitNumbers = record("GaitNumbers", DTYPES["hd_gait_settings"])
+GaitCommand = record("GaitCommand", DTYPES["hd_gait_command"])
+GaitState = record("GaitState", DTYPES["hd_gait_state"])
+TripodNumbers = record("TripodNumbers", DTYPES["hd_tripod_parameters"])
+TripodState = record("TripodState", DTYPES["hd_tripod_state"])
+Findings = record("Findings", DTYPES["hd_findings"])
 
 
 cdef hd_gait_leg *gait_legs(legs) except NULL:

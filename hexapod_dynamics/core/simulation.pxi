@@ -3,11 +3,11 @@
 from libc.string cimport memcpy
 
 cdef double zeros[9 + HD_MOST]  # rates of what does not move; a rotation with which nothing has weight
-PLANE = np.asarray(<hd_plane[:1]><hd_plane *>zeros).dtype
-RISE = np.asarray(<hd_rise[:1]><hd_rise *>zeros).dtype
-DRIVE = np.asarray(<hd_drive[:1]><hd_drive *>zeros).dtype
-SERVO = np.asarray(<hd_servo[:1]><hd_servo *>zeros).dtype
-LAW = np.asarray(<hd_law[:1]><hd_law *>zeros).dtype
+PLANE = DTYPES["hd_plane"]
+RISE = DTYPES["hd_rise"]
+DRIVE = DTYPES["hd_drive"]
+SERVO = DTYPES["hd_servo"]
+LAW = DTYPES["hd_law"]
 
 
 cdef void *structs(object a, object dtype, Py_ssize_t count) except? NULL:
@@ -90,8 +90,8 @@ cdef class Simulation:
         sizes = 3, 9, n, 6 + n, 3 * legs, 3, 6 + n, (n + HD_CORNERS) * (sizeof(hd_slid) // 8), n * (sizeof(hd_servo) // 8)
         self.memory, self.kept, self.logged = np.zeros(sum(sizes)), np.zeros(sum(sizes)), sum(sizes[:6])
         self.row_width = self.logged + 2 * n
-        parts = np.split(self.memory, np.cumsum(sizes)[:-1])
-        self.position, turn, self.q, self.nu, feet, self.ground_force, self.acceleration, slid, servos = parts
+        parts = np.split(self.memory, np.cumsum(sizes))
+        self.position, turn, self.q, self.nu, feet, self.ground_force, self.acceleration, slid, servos, _ = parts
         self.rotation, self.servos, self.foot_forces = turn.reshape(3, 3), servos.view(SERVO), feet.reshape(legs, 3)
         self.results = self.memory[sum(sizes[:4]) : sum(sizes[:8])]
         w.position, w.rotation, w.q, w.nu = data(self.position), data(self.rotation), data(self.q), data(self.nu)
