@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
 from hexapod_dynamics.robot import Joint, Link, Morphology, Robot
+from hexapod_dynamics.robot.morphology import Damages, Fractions
 
 Array = NDArray[np.float64]
 Structs = NDArray[Any]  # of a struct of the core, whose fields are those of its dtype
@@ -18,6 +19,7 @@ FARTHEST_POSITION: float
 
 def is_rotation(R: Array) -> bool: ...
 def widest() -> int: ...
+def joint_table(fractions: tuple[Fractions, ...], damages: tuple[Damages, ...]) -> Array: ...
 def joint_numbers(joint: Joint, link: Link, offset: A) -> dict[str, Any]: ...
 
 class Numbers:

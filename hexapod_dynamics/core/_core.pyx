@@ -8,6 +8,7 @@ headers.pxi declares what stands in the C headers; build_core.py writes it.
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 from posix.stdlib cimport posix_memalign
 
 from collections.abc import Mapping

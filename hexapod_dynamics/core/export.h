@@ -6,8 +6,8 @@ typedef char hd_room_is_enough[HD_BLOCKS * (sizeof(struct hd_leg) + sizeof(struc
 /* Set the memory up for the whole robot, once; the model is its first part. */
 hd_model *hd_init(hd_memory *memory)
 {
-    memory->model.run = 0;
-    hd_set_morphology(&memory->model, 0, 0, 0);
+    char *room = (char *)(((uintptr_t)memory->room + 63) / 64 * 64);
+    hd_build_model(&memory->model, &hd_robot_of_export, room, room + HD_BLOCKS * sizeof(struct hd_leg));
     return &memory->model;
 }
 
@@ -17,8 +17,6 @@ hd_model *hd_init(hd_memory *memory)
  * hangs on. */
 int hd_set_morphology(hd_model *m, const double *remaining, const int *state, const double *locked)
 {
-    hd_memory *memory = (hd_memory *)m; /* the model is its first part */
-    char *room = (char *)(((uintptr_t)memory->room + 63) / 64 * 64);
     double table[4 * HD_JOINTS];
     for (int i = 0; i < HD_LEGS; i++) {
         double inner = 1.0;
@@ -35,7 +33,7 @@ int hd_set_morphology(hd_model *m, const double *remaining, const int *state, co
             table[3 * HD_JOINTS + j] = r > 0.0 && what == HD_MOVES ? 1.0 : 0.0;
         }
     }
-    hd_build_model(m, &hd_robot_of_export, table, room, room + HD_BLOCKS * sizeof(struct hd_leg));
+    hd_change_morphology(m, table);
     return (int)m->moving;
 }
 

@@ -45,7 +45,7 @@ struct hd_scratch {
 };
 
 /* What the compiler may know of a leg: joints, mount turned about z only, joints that slide, axes, numbers that are not 0. */
-enum { HD_X, HD_Y, HD_Z, HD_OBLIQUE };
+enum { HD_NO_AXIS, HD_X, HD_Y, HD_Z, HD_OBLIQUE };
 struct hd_shape {
     int n, level, slides, axis[HD_MOST_JOINTS];
     unsigned nonzero[HD_MOST_JOINTS];

@@ -105,6 +105,34 @@ def widest() -> int:
     return hd_functions_of(8).lanes
 
 
+def joint_table(tuple fractions, tuple damages):
+    """Return `Morphology.table`, read-only (4, joint_count): rows remaining, moves, locked position, driven of all joints."""
+    cdef tuple leg, joints
+    cdef Py_ssize_t n = 0, j = 0, i, k
+    if len(fractions) != len(damages):
+        raise ValueError(f"links of {len(fractions)} legs and joints of {len(damages)} given")
+    for leg in fractions:
+        n += len(leg)
+    out = matrix(4, n)
+    cdef double *table = data(out)
+    for i in range(len(fractions)):
+        leg, joints = fractions[i], damages[i]
+        if len(leg) != len(joints):
+            raise ValueError(f"{len(leg)} links and {len(joints)} joints given")
+        for k in range(len(leg)):
+            table[j] = leg[k]
+            table[n + j] = table[3 * n + j] = table[j] > 0.0
+            table[2 * n + j] = 0.0
+            damage = joints[k]
+            if damage is not None:
+                table[3 * n + j] = 0.0
+                if damage.lock is not None:
+                    table[n + j], table[2 * n + j] = 0.0, damage.lock
+            j += 1
+    cnp.PyArray_CLEARFLAGS(out, cnp.NPY_ARRAY_WRITEABLE)
+    return out
+
+
 def checks():
     """Return the module that checks what the fast path did not take; it is imported on first use."""
     global checks_module
@@ -124,12 +152,15 @@ cdef list symmetric(inertia):
 cdef class Numbers:
     """The numbers of a robot.Robot, struct hd_robot; the functions that use them, and their scratch memory: one call at a time.
 
-    lanes: 2, 4 or 8, at most; 0: as many as this processor has.
+    whole: the model of the whole robot, which those of its morphologies begin as. lanes: 2, 4 or 8, at most; 0: as many as this
+    processor has.
     """
 
     cdef hd_robot r
+    cdef hd_model whole
     cdef const hd_functions *run
     cdef void *scratch
+    cdef void *legs
 
     def __cinit__(self, robot, int lanes=0):
         cdef hd_robot *r = &self.r
@@ -153,10 +184,13 @@ cdef class Numbers:
                 at += 1
         r.first[r.legs] = at
         self.run = hd_functions_of(lanes or 8)
-        self.scratch = room(self.run.scratch_bytes(r))
+        self.scratch, self.legs = room(self.run.scratch_bytes(r)), room(self.run.leg_bytes(r))
+        self.run.build_model(&self.whole, r, self.legs, self.scratch)
+        self.whole.run = self.run
 
     def __dealloc__(self):
         free(self.scratch)
+        free(self.legs)
 
     def values(self) -> dict:
         """Return struct hd_robot as a dict, for the C export."""
@@ -170,22 +204,27 @@ def joint_numbers(joint, link, offset) -> dict:
     return j
 
 
+cdef int put_rounded(double *to, values) except -1:
+    """Copy numbers; what the rounding of a rotation left of a zero is 0, as hd_fits_zyy wants it."""
+    row = np.array(values, float)
+    row[np.abs(row) < 1e-15 * np.abs(row).max()] = 0.0
+    return put(to, row)
+
+
 cdef int write_joint(hd_joint *j, joint, link, offset) except -1:
     com, central = link.com_in_leg, link.inertia_in_leg
-    rows = [offset, link.tip, link.mass * com, np.array(symmetric(central + link.mass * (com @ com * np.eye(3) - np.outer(com, com))))]
-    for row in rows:
-        row[np.abs(row) < 1e-15 * np.abs(row).max()] = 0.0  # rounding of rotations, so that hd_fits_zyy sees a zero
-    put(j.offset, rows[0])
-    put(j.end, rows[1])
-    put(j.h, rows[2])
-    put(j.inertia, rows[3])
+    inertia = central + link.mass * (com @ com * np.eye(3) - np.outer(com, com))
+    put_rounded(j.offset, offset)
+    put_rounded(j.end, link.tip)
+    put_rounded(j.h, link.mass * com)
+    put_rounded(j.inertia, symmetric(inertia))
+    put_rounded(j.direction, link.rotation[:, 0])
+    put_rounded(j.central, symmetric(central))
+    put_rounded(j.com, com)
     j.mass, j.rotor = link.mass, joint.rotor_inertia
     put(j.axis, joint.axis)
     j.turn = joint.kind != "prismatic"
     j.slide = 1.0 if joint.kind == "prismatic" else joint.pitch
-    put(j.direction, link.rotation[:, 0])
-    put(j.central, symmetric(central))
-    put(j.com, com)
     put(j.axes, link.rotation)
     j.along = link.inertia[0, 0]
     return 0
@@ -198,26 +237,26 @@ cdef class Selection:
     """
 
     cdef hd_model m
-    cdef void *legs
     cdef Numbers numbers
     cdef readonly object given, morphology
     cdef readonly Py_ssize_t n, size  # number of joints that exist and move, and of velocities, 6 + n
     cdef tuple links  # names of the existing links, None until they are needed
 
     def __cinit__(self, Numbers numbers, morphology, given):
-        self.numbers, self.given = numbers, given
-        self.m.run = numbers.run
-        self.legs = room(self.m.run.leg_bytes(&numbers.r))
+        cdef int64_t size = numbers.run.leg_bytes(&numbers.r)
+        cdef void *legs = memcpy(room(size), numbers.legs, size)
+        self.numbers, self.given, self.m = numbers, given, numbers.whole
+        self.m.legs = <hd_leg *>legs
         self.place(morphology)
 
     cdef int place(self, morphology) except -1:
-        """Change to another morphology of the robot, in the same memory."""
-        self.m.run.build_model(&self.m, &self.numbers.r, data(morphology.table), self.legs, self.numbers.scratch)
+        """Change to another morphology of the robot; payload and external wrench stay."""
+        self.m.run.change_morphology(&self.m, data(morphology.table))
         self.morphology, self.n, self.size = morphology, self.m.moving, 6 + self.m.moving
         return 0
 
     def __dealloc__(self):
-        free(self.legs)
+        free(self.m.legs)
 
     # Arguments of a call as arrays of the core's kind: what is given, or converted; DynamicsError names what is wrong.
 

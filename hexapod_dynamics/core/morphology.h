@@ -31,27 +31,6 @@ struct hd_kernels {
 enum { HD_ANY, HD_ZYY }; /* hd_model.shape */
 static const struct hd_kernels *const hd_kernels_of[] = {&any_kernels, &zyy_kernels};
 
-/* Whether the kernels of hd_zyy fit these legs. */
-static inline int hd_fits_zyy(const struct hd_leg *b)
-{
-    for (int lane = 0; lane < HD_LANES; lane++) {
-        if (b->n > 3 || lane_of(b->mount + 2, lane) != 0.0 || lane_of(b->mount + 5, lane) != 0.0 ||
-            lane_of(b->mount + 6, lane) != 0.0 || lane_of(b->mount + 7, lane) != 0.0)
-            return 0;
-        for (int k = 0; k < 3; k++) {
-            const struct hd_link *link = b->link + k;
-            if (lane_of(&link->mask, lane) == 0.0 && lane_of(&link->turn, lane) == 0.0)
-                continue; /* there is no joint in this lane, and its numbers are zero */
-            if (b->axis[k] != hd_zyy.axis[k] || lane_of(&link->slide, lane) != 0.0)
-                return 0;
-            for (int i = 0; i < HD_NUMBERS; i++)
-                if (lane_of(link->number + i, lane) != 0.0 && !(hd_zyy.nonzero[k] >> i & 1))
-                    return 0;
-        }
-    }
-    return 1;
-}
-
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
 enum { HD_MOST_BLOCKS = (HD_MOST_LEGS + HD_LANES - 1) / HD_LANES };
@@ -88,79 +67,97 @@ static inline int hd_axis_of(const double *axis)
     return HD_OBLIQUE;
 }
 
-/* Write a leg to a lane; rows: remaining, moves, locked of all joints, one behind the other. */
-static inline void hd_set_leg(struct hd_leg *b, const struct hd_robot *r, int64_t leg, int64_t lane, const double *rows)
+/* Whether the kernels of hd_zyy fit a robot's legs, with links whole or cut. */
+static inline int hd_fits_zyy(const struct hd_robot *r)
 {
-    const int64_t first = r->first[leg], n = r->first[leg + 1] - first;
-    for (int i = 0; i < 12; i++)
-        lane_of(b->mount + i, lane) = r->mount[leg][i];
-    if (n > b->n)
-        b->n = n;
-    for (int64_t k = 0; k < n; k++) {
-        const struct hd_joint *j = &r->joint[first + k];
-        struct hd_link *link = &b->link[k];
-        double number[HD_NUMBERS];
-        const int axis = hd_axis_of(j->axis);
-        hd_cut_link(rows[first + k], j, number);
-        for (int i = 0; i < HD_NUMBERS; i++)
-            lane_of(link->number + i, lane) = number[i];
-        for (int i = 0; i < 3; i++)
-            lane_of(link->axis + i, lane) = j->axis[i];
-        lane_of(&link->turn, lane) = j->turn;
-        lane_of(&link->slide, lane) = j->slide;
-        lane_of(&link->mask, lane) = rows[r->joints + first + k];
-        lane_of(b->q + k, lane) = rows[2 * r->joints + first + k];
-        b->axis[k] = b->axis[k] < 0 || b->axis[k] == axis ? axis : HD_OBLIQUE;
-    }
-}
-
-/* Where all axes of a joint are along the mount frame's, `turn` and `slide` carry their sign. */
-static inline void hd_sign_axes(struct hd_leg *b)
-{
-    for (int64_t k = 0; k < b->n; k++)
-        for (int lane = 0; lane < HD_LANES && b->axis[k] != HD_OBLIQUE; lane++) {
-            const double sign = lane_of(b->link[k].axis + b->axis[k], lane);
-            lane_of(&b->link[k].turn, lane) *= sign;
-            lane_of(&b->link[k].slide, lane) *= sign;
-        }
-}
-
-/* Make the model of a morphology; table: rows remaining (0 to 1), moves, locked position, driven of all joints. */
-static inline void hd_build_model(struct hd_model *m, const struct hd_robot *r, const double *table, void *legs, void *scratch)
-{
-    const int64_t joints = r->joints;
-    m->robot = r, m->legs = legs, m->scratch = scratch, m->moving = 0, m->blocks = hd_blocks(r);
-    m->gravity = r->gravity, m->mass = r->mass, m->links_mass = 0.0;
-    memcpy(m->h, r->h, sizeof m->h);
-    memcpy(m->inertia, r->inertia, sizeof m->inertia);
-    memset(m->external, 0, sizeof m->external);
-    memset(legs, 0, (size_t)hd_leg_bytes(r));
-    for (int64_t i = 0; i < m->blocks; i++)
-        for (int k = 0; k < HD_MOST_JOINTS; k++)
-            m->legs[i].axis[k] = -1;
     for (int64_t leg = 0; leg < r->legs; leg++) {
-        const int64_t block = leg / HD_LANES, lane = leg % HD_LANES;
-        hd_set_leg(m->legs + block, r, leg, lane, table);
+        const double *mount = r->mount[leg];
+        const int64_t first = r->first[leg], n = r->first[leg + 1] - first;
+        if (n > hd_zyy.n || mount[2] != 0.0 || mount[5] != 0.0 || mount[6] != 0.0 || mount[7] != 0.0)
+            return 0;
+        for (int64_t k = 0; k < n; k++) {
+            const struct hd_joint *j = &r->joint[first + k];
+            double whole[HD_NUMBERS], half[HD_NUMBERS];
+            if (hd_axis_of(j->axis) != hd_zyy.axis[k] || j->slide != 0.0)
+                return 0;
+            hd_cut_link(1.0, j, whole), hd_cut_link(0.5, j, half);
+            for (int i = 0; i < HD_NUMBERS; i++)
+                if ((whole[i] != 0.0 || half[i] != 0.0) && !(hd_zyy.nonzero[k] >> i & 1))
+                    return 0;
+        }
+    }
+    return 1;
+}
+
+/* Change the morphology; table: rows remaining (0 to 1), moves, locked position, driven of all joints. */
+static inline void hd_change_morphology(struct hd_model *m, const double *table)
+{
+    const struct hd_robot *r = m->robot;
+    const int64_t joints = r->joints;
+    m->moving = 0, m->links_mass = 0.0;
+    for (int64_t leg = 0; leg < r->legs; leg++) {
+        const int64_t block = leg / HD_LANES, lane = leg % HD_LANES, first = r->first[leg];
+        struct hd_leg *b = m->legs + block;
         m->last[leg] = -1, m->start[leg] = m->moving;
-        for (int64_t j = r->first[leg]; j < r->first[leg + 1]; j++) {
-            const int64_t k = j - r->first[leg];
+        for (int64_t j = first; j < r->first[leg + 1]; j++) {
+            const int64_t k = j - first;
+            double number[HD_NUMBERS];
+            if (table[j] != m->remaining[j]) {
+                hd_cut_link(table[j], &r->joint[j], number);
+                for (int i = 0; i < HD_NUMBERS; i++)
+                    lane_of(b->link[k].number + i, lane) = number[i];
+            }
+            m->remaining[j] = table[j], m->moves[j] = table[joints + j], m->locked[j] = table[2 * joints + j];
             m->last[leg] = table[j] > 0.0 ? k : m->last[leg];
             m->links_mass += table[j] * r->joint[j].mass;
-            m->moves[j] = table[joints + j], m->locked[j] = table[2 * joints + j];
+            lane_of(&b->link[k].mask, lane) = m->moves[j];
+            lane_of(b->q + k, lane) = m->locked[j];
+            lane_of(b->rate + k, lane) = lane_of(b->tau + k, lane) = lane_of(b->qdd + k, lane) = 0.0;
             if (m->moves[j] != 0.0)
                 m->free[m->moving++] = (struct hd_free){
-                    j, &lane_of(m->legs[block].q + k, lane) - (const double *)m->legs, table[3 * joints + j],
+                    j, &lane_of(b->q + k, lane) - (const double *)m->legs, table[3 * joints + j],
                     &lane_of(m->scratch + block, lane) - (const double *)m->scratch, k};
         }
     }
     m->start[r->legs] = m->moving;
-    m->shape = HD_ZYY;
-    for (int64_t i = 0; i < m->blocks; i++) {
-        hd_sign_axes(m->legs + i);
-        if (!hd_fits_zyy(m->legs + i))
-            m->shape = HD_ANY;
+}
+
+/* Make the model of the whole robot. */
+static inline void hd_build_model(struct hd_model *m, const struct hd_robot *r, void *legs, void *scratch)
+{
+    double table[4 * HD_MOST];
+    memset(m, 0, sizeof *m), memset(legs, 0, (size_t)hd_leg_bytes(r));
+    m->robot = r, m->legs = legs, m->scratch = scratch, m->blocks = hd_blocks(r), m->shape = hd_fits_zyy(r) ? HD_ZYY : HD_ANY;
+    m->gravity = r->gravity, m->mass = r->mass;
+    memcpy(m->h, r->h, sizeof m->h);
+    memcpy(m->inertia, r->inertia, sizeof m->inertia);
+    for (int64_t leg = 0; leg < r->legs; leg++) {
+        const int64_t lane = leg % HD_LANES, first = r->first[leg], n = r->first[leg + 1] - first;
+        struct hd_leg *b = m->legs + leg / HD_LANES;
+        b->n = n > b->n ? n : b->n;
+        for (int i = 0; i < 12; i++)
+            lane_of(b->mount + i, lane) = r->mount[leg][i];
+        for (int64_t k = 0; k < n; k++) {
+            const struct hd_joint *j = &r->joint[first + k];
+            const int axis = hd_axis_of(j->axis);
+            for (int i = 0; i < 3; i++)
+                lane_of(b->link[k].axis + i, lane) = j->axis[i];
+            b->axis[k] = b->axis[k] == HD_NO_AXIS || b->axis[k] == axis ? axis : HD_OBLIQUE;
+        }
+    }
+    for (int64_t j = 0, leg = 0; j < r->joints; j++) {
+        leg += j == r->first[leg + 1];
+        const int64_t lane = leg % HD_LANES, k = j - r->first[leg];
+        struct hd_leg *b = m->legs + leg / HD_LANES;
+        /* where all axes of a joint are along the mount frame's, these carry their sign */
+        const double sign = b->axis[k] == HD_OBLIQUE ? 1.0 : r->joint[j].axis[b->axis[k] - HD_X];
+        lane_of(&b->link[k].turn, lane) = sign * r->joint[j].turn;
+        lane_of(&b->link[k].slide, lane) = sign * r->joint[j].slide;
+        m->remaining[j] = -1.0;
+        table[j] = table[r->joints + j] = table[3 * r->joints + j] = 1.0, table[2 * r->joints + j] = 0.0;
     }
     for (int64_t i = 0; i < m->blocks && m->shape == HD_ZYY; i++)
         m->legs[i].n = hd_zyy.n;
+    hd_change_morphology(m, table);
 }
 #endif

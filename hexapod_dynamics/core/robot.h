@@ -48,6 +48,7 @@ struct hd_model {
     const struct hd_functions *run;
     int64_t moving, blocks, shape;           /* joints that move; structs of `legs`; which kernels fit the legs */
     int64_t last[HD_MOST_LEGS];              /* last link that exists, -1: none */
+    double remaining[HD_MOST];               /* share of a link's length */
     double moves[HD_MOST], locked[HD_MOST];  /* 1: exists and moves, else 0; position of a locked joint */
     struct hd_free free[HD_MOST];
     int64_t start[HD_MOST_LEGS + 1];         /* of each leg, its first joint among those that move */
@@ -66,10 +67,11 @@ struct hd_world;
  * external wrench acts, and nothing but the positions is checked: of R, any matrix, only the last row counts.
  */
 #define HD_FUNCTIONS(F) \
-    /* bytes of `legs` and of `scratch`, and a model on them; table: rows remaining, moves, locked, driven of all joints */ \
+    /* bytes of `legs` and of `scratch`, the whole robot's model on them, its change to rows remaining, moves, locked, driven */ \
     F(int64_t, leg_bytes, (const struct hd_robot *)) \
     F(int64_t, scratch_bytes, (const struct hd_robot *)) \
-    F(void, build_model, (struct hd_model *, const struct hd_robot *, const double *table, void *legs, void *scratch)) \
+    F(void, build_model, (struct hd_model *, const struct hd_robot *, void *legs, void *scratch)) \
+    F(void, change_morphology, (struct hd_model *, const double *table)) \
     F(int, forward, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
                      const double *const *tip_forces, double *nudot)) \
     F(int, inverse, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, \

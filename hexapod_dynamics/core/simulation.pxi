@@ -1,7 +1,5 @@
 # The simulated robot: ground, servos, steps in time, loops over them.
 
-from libc.string cimport memcpy
-
 cdef double zeros[9 + HD_MOST]  # rates of what does not move; a rotation with which nothing has weight
 PLANE = DTYPES["hd_plane"]
 RISE = DTYPES["hd_rise"]
@@ -110,13 +108,7 @@ cdef class Simulation:
 
     def set_morphology(self, morphology) -> None:
         """Change the model's morphology; payload and external wrench stay, and so does the state."""
-        cdef hd_model *m = &self.model.m
-        cdef hd_model kept = m[0]
         self.model.place(morphology)
-        m.mass = kept.mass
-        copy(m.h, kept.h, 3)
-        copy(m.inertia, kept.inertia, 6)
-        copy(m.external, kept.external, 6)
 
     def add_payload(self, double mass, double x, double y, double z) -> None:
         """Add a point mass [kg] at (x, y, z) [m] in base_link to the main body."""

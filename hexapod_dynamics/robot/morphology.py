@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from hexapod_dynamics.core._core import joint_table
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
 from hexapod_dynamics.damage.changes import apply_values
 from hexapod_dynamics.errors import MorphologyError
@@ -181,7 +182,7 @@ class Morphology:
         Rows: the fraction of the link's length that is left (0 if missing); 1 if the joint moves; the locked
         position [rad or m] (0 if not locked); 1 if the joint moves and its servo gives torque.
         """
-        return _table(self.fractions, self.damages)
+        return joint_table(self.fractions, self.damages)
 
     @property
     def existing_mask(self) -> np.ndarray:
@@ -311,27 +312,6 @@ class Morphology:
 
     def __repr__(self) -> str:
         return f"Morphology({self.robot.name}: {self.describe()})"
-
-
-# A change of morphology within a control loop looks its table up, or computes the changed leg's columns.
-@lru_cache(256)
-def _table(fractions: tuple[Fractions, ...], damages: tuple[Damages, ...]) -> np.ndarray:
-    table = np.concatenate([_columns(*leg) for leg in zip(fractions, damages, strict=True)], axis=1)
-    table.flags.writeable = False
-    return table
-
-
-@lru_cache(1024)
-def _columns(fractions: Fractions, damages: Damages) -> np.ndarray:
-    """Return the columns of a leg's joints in `Morphology.table`."""
-    moves = [float(fraction > 0.0) for fraction in fractions]
-    locked, driven = [0.0] * len(moves), moves.copy()
-    for joint, damage in enumerate(damages):
-        if damage is not None:
-            driven[joint] = 0.0
-            if damage.lock is not None:
-                moves[joint], locked[joint] = 0.0, damage.lock
-    return np.array([fractions, moves, locked, driven])
 
 
 def _replaced(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
