@@ -239,7 +239,7 @@ def test_another_gait_has_the_declared_legs_and_the_load_though_the_plan_still_c
     control.change({"gait": "tripod"})
     control.change({"gait": "auto"})
     gait = control.gait
-    assert not gait.morphology.has_leg("RM") and gait.terrain.load.wanted.any()
+    assert not gait.morphology.has_leg("RM") and gait.terrain.load.wanted != 0.0
     control.close()
 
 
@@ -247,14 +247,14 @@ def test_a_load_and_a_body_pose_that_are_refused_do_not_replace_those_of_before(
     control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
     control.set_payload(0.4, 0.016, 0.0)
     control.set_body_pose((0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
-    wanted, leaning = control.gait.terrain.load.wanted.copy(), control.gait.terrain.leaning.copy()
+    wanted, leaning = control.gait.terrain.load.wanted, control.gait.terrain.leaning.copy()
     control.set_payload(np.nan, 0.0, 0.0)
     control.set_body_pose((0.0, 0.0, np.nan, 0.0, 0.0, 0.0))
     control.set_body_pose((0.0, 0.0, 5.0, 0.0, 0.0, 0.0))
     assert control.faults.counts() == {"faults of payload": 1, "faults of body_pose": 2}
     for kind in ("tripod", "auto"):
         control.change({"gait": kind})
-    assert np.array_equal(control.gait.terrain.load.wanted, wanted) and wanted.any()
+    assert control.gait.terrain.load.wanted == wanted != 0.0
     assert np.array_equal(control.gait.terrain.leaning, leaning) and leaning.any()
     control.close()
 
