@@ -110,7 +110,7 @@ def test_one_process_walks_and_a_stop_outlasts_its_crash(robot):
     def process():
         for each in psutil.Process(launch.pid).children(recursive=True):
             try:
-                if "companions" in each.cmdline()[1]:
+                if "companions" in "".join(each.cmdline()[1:2]):  # nothing of one that has just ended
                     return each
             except psutil.NoSuchProcess:  # the killed one, which the launch has not waited for yet
                 continue
