@@ -14,7 +14,7 @@ hd_model *hd_init(hd_memory *memory)
 /* Another morphology: for every joint, how much of its link's length remains (0: missing, 1: whole), what the joint
  * does, and where a locked one stands [rad or m]. 0 in place of an array: whole, HD_MOVES, position 0. Returns n, the
  * number of joints that move; -1, and nothing changes, where a number is impossible or a link has lost the one that it
- * hangs on. */
+ * hangs on. The model's body and its external wrench stay. */
 int hd_set_morphology(hd_model *m, const double *remaining, const int *state, const double *locked)
 {
     double table[4 * HD_JOINTS];
