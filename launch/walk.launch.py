@@ -155,7 +155,7 @@ LIFE = {
     "respawn": True,
     "respawn_delay": 1.0,
     "sigterm_timeout": "1.5",
-    "sigkill_timeout": "1.0",
+    "sigkill_timeout": "2.5",
     "prefix": """sh -c 'trap "" INT; exec "$0" "$@"'""",
     # Nodes end when this process has ended; a node that cannot start reports it every 30 s, not each second.
     "additional_env": {LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "30"},

@@ -175,7 +175,7 @@ static inline void hd_standing_rate(const struct hd_walk *w, struct hd_gait_foot
     foot->rate[2] = 0.0;
 }
 
-/* Lower vertically the feet that are in the air; return whether all feet stand. */
+/* Move all feet vertically to the ground; return whether they stand. */
 static inline int hd_put_feet_down(struct hd_walk *w, double dt)
 {
     int down = 1;

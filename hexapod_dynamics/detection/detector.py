@@ -325,8 +325,8 @@ class DamageDetector:
             missing.append("no joint_commands: only silent servos and torque that is off can be found")
         elif (period := self.settings.command_period) > SLOWEST:
             missing.append(
-                f"command_period is {period:g} s: only silent servos and torque that is off can be found, "
-                f"a lost foot with {SLOWEST:g} s or less"
+                f"command_period is {period:g} s: only silent servos and torque that is off can be found; "
+                f"to find a lost foot, set it to {SLOWEST:g} s or less"
             )
         if time - self._last_attitude > 1.0:
             missing.append("no attitude from the IMU: a lost foot whose servos answer cannot be found")

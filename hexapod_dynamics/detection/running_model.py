@@ -101,7 +101,8 @@ class RunningModel:
                 self._hold()
             interval = min(max(at - self._tick_time, 0.5 * self.period), 2.0 * self.period)
             self._tick(at, self._guard.update(positions, self._torques, interval))
-        while time - self._tick_time > 5.0 * self.period + self._delay:  # five commands are missing: the servos hold
+        # Commands are missing, five at least: the servos hold.
+        while time - self._tick_time > max(0.1, 5.0 * self.period) + self._delay:
             self._hold()
 
     def _hold(self) -> None:

@@ -250,6 +250,12 @@ class SerialDevice(ABC):
             heapq.heapify(self._events)
 
     def _run(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._wake.close()
+
+    def _serve(self) -> None:
         set_timer_slack()
         while not self._stopping:
             wait = self._next_urgent() - time.monotonic()
@@ -263,7 +269,6 @@ class SerialDevice(ABC):
             now = time.monotonic()
             while (event := self._next_due(now)) is not None:
                 event.action(event.when)
-        self._wake.close()
 
     def _next_due(self, now: float) -> Event | None:
         with self._events_lock:

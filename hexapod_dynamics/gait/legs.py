@@ -1,4 +1,4 @@
-"""The legs of a robot as gaits see them: their numbers for the core, which do not walk, and how these are held up."""
+"""The legs of a robot as gaits see them: their numbers for the core, and how those that do not walk are held up."""
 
 from __future__ import annotations
 

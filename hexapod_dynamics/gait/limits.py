@@ -218,7 +218,7 @@ class Limiter:
         self._since_limited = LIMIT_EVERY
         self._search: Iterator[Incline | None] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a copy has: all but the present search, which it begins again."""
         return vars(self) | {"_search": None, "_limited_for": None if self._search else self._limited_for}
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_dynamics.detection import DetectorSettings
 from hexapod_dynamics.detection.timing import SLOWEST
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.payload import Payload
@@ -71,7 +72,10 @@ class _Replay:
         settings = PredictionSettings(
             command_period=period, command_delay=command_delay, timestep=2e-3, feedforward=False
         )
-        self.prediction, self.detection = Prediction(robot, settings), DamageDetection(robot) if detect else None
+        self.prediction, self.detection = Prediction(robot, settings), None
+        if detect:
+            detector = DetectorSettings(command_period=min(period, SLOWEST), command_delay=command_delay)
+            self.detection = DamageDetection(robot, settings=detector)
         self.observer = self.prediction.observer
         self.programs: tuple[Prediction | DamageDetection, ...] = (self.prediction,)
         if self.detection is not None:
@@ -158,7 +162,7 @@ def score(
     of the time; it does not for commands that are too seldom. Raises IdentificationError for one that is too short.
     """
     recording.check(robot, "a walk")
-    detect, now = detect and recording.command_period <= SLOWEST, float(recording.command_time[0])
+    detect, now = detect and recording.command_period <= 1.02 * SLOWEST, float(recording.command_time[0])
     morphology = Morphology.whole(robot) if morphology is None else morphology
     replay = _Replay(robot, now, recording.command_period, morphology, detect, command_delay)
     readings = list(zip(recording.reading_joint.tolist(), recording.readings.tolist(), strict=True))

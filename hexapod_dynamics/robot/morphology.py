@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from hexapod_dynamics.core._core import joint_table
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
 from hexapod_dynamics.damage.changes import apply_values
 from hexapod_dynamics.errors import MorphologyError
@@ -182,6 +181,8 @@ class Morphology:
         Rows: the fraction of the link's length that is left (0 if missing); 1 if the joint moves; the locked
         position [rad or m] (0 if not locked); 1 if the joint moves and its servo gives torque.
         """
+        from hexapod_dynamics.core._core import joint_table  # protocols, checks and lists of parameters need no core
+
         return joint_table(self.fractions, self.damages)
 
     @property

@@ -215,9 +215,9 @@ def bounded_end() -> Iterator[None]:
     """Give the middleware 2.4 s to destroy nodes whose devices are closed and whose state is stored.
 
     Cyclone DDS waits 1 s for each writer of which a process that was killed in the last 10 s has not acknowledged the
-    last data: one of requests and that of discovery are 2 s. Fast DDS was seen to spin there for ever. Before
-    the launch kills it (2.5 s), the process ends with exit code 1 and the place in its log, whether Python's lock is
-    held or not; of several nodes in the process all end, and a launch file starts them again.
+    last data: one of requests and that of discovery are 2 s. Fast DDS was seen to spin there for ever. Before the
+    launch kills it (4 s after its signal), the process ends with exit code 1 and the place in its log, whether
+    Python's lock is held or not; of several nodes in the process all end, and a launch file starts them again.
     """
     with ENDING:
         faulthandler.dump_traceback_later(2.4, exit=True)

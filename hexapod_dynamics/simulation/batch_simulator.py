@@ -29,8 +29,8 @@ def simulate_many(
 ) -> list[Log]:
     """Simulate the robot walking for `seconds` with each of the morphologies; return their Logs, in order.
 
-    executor: any concurrent.futures executor (threads, processes, or a cluster's, such as dask.distributed's
-    Client.get_executor() or mpi4py's MPIPoolExecutor); by default one thread for each core: the compiled loops release
+    executor: any concurrent.futures executor (threads, processes, or a cluster's, such as mpi4py's
+    MPIPoolExecutor); by default one thread for each core: the compiled loops release
     the interpreter lock. gait: a Gait, by default the nominal tripod; each simulation uses a copy of it.
     log_every: number of steps for each row of the Logs. options: further arguments of Simulator. progress: called
     with (done, all) when a simulation has ended; by default a line on the terminal, if there is one.

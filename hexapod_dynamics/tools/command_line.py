@@ -80,10 +80,10 @@ def run_command(
 
 
 class Progress:
-    """Shows on stderr how much of a work is done: on a terminal in one line, elsewhere in a line a stage."""
+    """Shows on stderr how much of a work is done: on a terminal in one line, elsewhere in a line a stage and tenth."""
 
     def __init__(self, work: str) -> None:
-        self._work, self._began, self._last = work, time.monotonic(), " "
+        self._work, self._began, self._last = work, time.monotonic(), ("", 0)
 
     def __call__(self, share: float, stage: str = "") -> None:
         """Show the completed share of the work (0 to 1), the time left, and the name of the present stage."""
@@ -92,9 +92,9 @@ class Progress:
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{line[:width]:<{width}}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
-        elif stage != self._last:
+        elif (stage, int(10.0 * share)) != self._last:
             print(line, file=sys.stderr, flush=True)
-        self._last = stage
+        self._last = stage, int(10.0 * share)
 
 
 def plan_reporter(

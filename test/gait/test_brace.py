@@ -190,6 +190,7 @@ def by_force(walk):
 
 
 def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
+    pytest.importorskip("mujoco")
     from support.walks import plain, pushed
 
     without, beside = zip(*(pushed(seed, 12.0, (plain, braced)) for seed in (2, 3, 4)), strict=True)
@@ -199,6 +200,7 @@ def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
 
 def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against():
     """Without a front leg most pushes of 10 N s turn the robot over before the force has shown them."""
+    pytest.importorskip("mujoco")
     from support.walks import pushed
 
     walks = [pushed(seed, 10.0, (braced, by_force), lost=("LF",)) for seed in range(3, 7)]

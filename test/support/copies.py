@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import pickle
+import signal
 import traceback
 from collections.abc import Callable
 from typing import Any
+
+LONGEST = 600  # [s] for which a copy runs
 
 
 def in_a_copy(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -16,9 +19,10 @@ def in_a_copy(function: Callable[..., Any], *arguments: Any) -> Any:
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(LONGEST)
             try:
                 result = function(*arguments), ""
-            except Exception:
+            except BaseException:  # pytest's outcomes, too
                 result = None, traceback.format_exc()
             with open(writes, "wb") as pipe:
                 pickle.dump(result, pipe)
@@ -27,8 +31,8 @@ def in_a_copy(function: Callable[..., Any], *arguments: Any) -> Any:
     os.close(writes)
     with open(reads, "rb") as pipe:
         sent = pipe.read()
-    os.waitpid(child, 0)
-    assert sent, "the copy has ended without a result"
+    _, status = os.waitpid(child, 0)
+    assert sent, f"the copy has ended without a result, with status {status}; {signal.SIGALRM}: after {LONGEST} s"
     returned, error = pickle.loads(sent)
     assert not error, error
     return returned

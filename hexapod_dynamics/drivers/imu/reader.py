@@ -96,8 +96,10 @@ class ImuSource:
             self._thread.join(timeout)
 
     def _live(self) -> None:
-        self._run()
-        self._wake.close()
+        try:
+            self._run()
+        finally:
+            self._wake.close()
 
     def _run(self) -> None:
         """Receive or read until `_stopping` is set; without a thread of its own, do nothing."""

@@ -131,11 +131,14 @@ def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap) -> I
         if fault is Fault.TIMEOUT:
             remedy = (
                 f"power off, then look at the plugs of this servo and of the one before it; has it another id? "
-                f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {ids[name]}` writes it (connect no other)"
+                f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {ids[name]}` writes it (connect it alone)"
             )
             yield Finding(name, f"servo {ids[name]} does not answer", remedy)
         else:
-            remedy = "two servos have this id: connect one, `servo_tool set-id`; or noise: supply, plugs, ground"
+            remedy = (
+                "two servos have this id: connect only one and run `servo_tool set-id OLD NEW`; or noise: look at the "
+                "supply, plugs, ground"
+            )
             yield Finding(name, f"servo {ids[name]} gives corrupted answers", remedy)
 
 

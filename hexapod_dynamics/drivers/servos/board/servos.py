@@ -241,6 +241,8 @@ class BoardServos(SerialServos):
             sent, self.read_time = self._sent[index], time.monotonic()
             self.fault = Fault.TIMEOUT if math.isnan(sent) else None
             return None if math.isnan(sent) else sent
+        if self._serial is None:
+            raise self._not_open()
         self._check_alive()
         asked, key = max(time.monotonic(), self._line_free), (self.ids[index], frames.READS[QUANTITIES[quantity]])
         answer = self._exchange(frames.servo_request(key[1], key[0]), (key,), 0, idle, timeout).get(key)
