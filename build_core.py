@@ -26,10 +26,11 @@ DECLARED = "robot world foot_forces gait adaptive_gait adaptive_modes tripod_gai
 # Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What
 # more the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
 FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
+# _core.pyx is no source: where Cython 0.29 is installed (Ubuntu 22.04), setuptools would translate it by that one.
 CORE = Extension(
     "hexapod_dynamics.core._core",
-    [SOURCE, *sorted(glob(f"{DIRECTORY}/*.c"))],
-    depends=sorted(glob(f"{DIRECTORY}/*.h") + glob(f"{DIRECTORY}/*.pxi")),
+    sorted(glob(f"{DIRECTORY}/*.c")),
+    depends=[SOURCE, *sorted(glob(f"{DIRECTORY}/*.h") + glob(f"{DIRECTORY}/*.pxi"))],
     include_dirs=[DIRECTORY],
     extra_compile_args=FLAGS,
 )
@@ -44,7 +45,7 @@ class BuildCore(build_ext):
             import numpy
 
             ext.include_dirs = [*ext.include_dirs, numpy.get_include()]
-            ext.sources = [self._translated(), *[name for name in ext.sources if name.endswith(".c")]]
+            ext.sources = [self._translated(), *ext.sources]
             compile_all = self.compiler.compile
 
             def compile_one(source: str, options: dict[str, Any]) -> list[str]:
@@ -62,7 +63,7 @@ class BuildCore(build_ext):
 
     def _translated(self) -> str:
         result = Path(self.build_temp, "_core.c")
-        newest = max(Path(name).stat().st_mtime for name in (SOURCE, *CORE.depends))
+        newest = max(Path(name).stat().st_mtime for name in CORE.depends)
         if not result.is_file() or result.stat().st_mtime < newest:
             result.parent.mkdir(parents=True, exist_ok=True)
             environment = self._cython(result.parent / "cython")
