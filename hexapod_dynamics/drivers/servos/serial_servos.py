@@ -29,7 +29,6 @@ PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Docum
 BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
 UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
 LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
-CHUNK = 4096  # [bytes] that are read at once: what a kernel keeps of a serial line
 Key = tuple[int, int]  # of an answer: the servo's id and the command, or where answers name none, the size of its data
 
 
@@ -244,13 +243,9 @@ class SerialServos(ServoInterface):
             raise self._not_open()
         parser, found, earliest, over = self._parser, dict[Key, Answer](), 0.0, False
         skipped = parser.skipped
-        full = True
-        while full:  # after a stall of this thread there may be more
-            stale = self._wait(0.0, time.monotonic())
-            full = len(stale) == CHUNK
-            for answer in self._parse(stale, time.monotonic()) if stale else ():
-                self._find_late(answer)
-                self.strays += 1
+        for stale in self._receive(0.0, time.monotonic()):
+            self._find_late(stale)
+            self.strays += 1
         if size:
             parser.reset(echo=request)
         self.strays += parser.skipped - skipped
@@ -328,7 +323,7 @@ class SerialServos(ServoInterface):
             self.late_wakes += time.monotonic() - now - wait > LATE
             if not ready:
                 return b""
-            chunk = os.read(self._fd, CHUNK)
+            chunk = os.read(self._fd, 4096)
         except (OSError, ValueError) as error:
             raise self._lost(error) from error
         if not chunk:
