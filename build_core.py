@@ -49,7 +49,8 @@ class BuildCore(build_ext):
             compile_all = self.compiler.compile
 
             def compile_one(source: str, options: dict[str, Any]) -> list[str]:
-                if source.endswith("_core.c"):  # what computes in it has its own options: scalar.h
+                # Cython's own code; what computes in it has its own options, which clang does not know: scalar.h.
+                if source.endswith("_core.c") and "clang" not in " ".join(self.compiler.compiler_so):
                     options = options | {"extra_postargs": [*options["extra_postargs"], "-O1"]}
                 return compile_all([source], **options)
 

@@ -24,10 +24,9 @@ with AnyReader([BAG]) as reader:
 commanded = [at for at, topic, _ in messages if topic == "/joint_commands"]
 period = float(np.clip(np.median(np.diff(commanded)), 0.02, 0.1))  # a thinned bag has fewer commands than were sent
 detector = DamageDetector(robot, DetectorSettings(command_period=period))
-thinned = period > 0.03
+thinned = not detector.settings.comparable
 if thinned:
     print(f"a thinned bag: commands every {1e3 * period:.0f} ms. Only servos that fall silent are looked for")
-    detector.follow(False)  # sag, tilt and single joints need every command
 begin, found = messages[0][0], {}
 for at, topic, message in messages:
     time = at - begin

@@ -122,11 +122,11 @@ static inline struct hd_sway hd_planned_sway(const struct hd_walk *w)
 static inline struct hd_sway hd_present_sway(const struct hd_walk *w)
 {
     const struct hd_gait_state *s = &w->state;
-    const double share = hd_minimum_jerk(s->weight).value;
+    const double share = hd_minimum_jerk(s->weight).value, starts = hd_run_up(s->weight).value;
     struct hd_sway sway = hd_planned_sway(w);
     for (int axis = 0; axis < 2; axis++) {
         const struct hd_value planned = sway.along[axis];
-        const double arriving = planned.rate * hd_pace(&w->plan) * s->span * hd_run_up(s->weight).value;
+        const double arriving = planned.rate * hd_pace(&w->plan) * s->span * starts;
         sway.along[axis].value = (1.0 - share) * s->from_sway[axis] + share * planned.value + arriving;
         sway.along[axis].rate = share * planned.rate;
     }

@@ -224,13 +224,14 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
     const double *offset = s->body_offset, pace = s->mode == HD_WALK ? hd_pace(&w->plan) : 0.0;
     double *q = w->position, *qd = w->velocity, R[9];
     struct hd_sway sway = hd_present_sway(w);
-    const struct hd_sway planned = hd_planned_sway(w);
-    for (int axis = 0; axis < 2; axis++) {
+    for (int axis = 0; axis < 2; axis++)
         sway.along[axis].rate *= pace;
-        if (s->mode == HD_START && s->weight < 1.0) {
-            const double distance = planned.along[axis].value - s->from_sway[axis];
-            sway.along[axis].rate = hd_minimum_jerk(s->weight).rate / s->span * distance;
-            sway.along[axis].rate += hd_run_up(s->weight).rate * planned.along[axis].rate * hd_pace(&w->plan);
+    if (s->mode == HD_START && s->weight < 1.0) {
+        const struct hd_sway planned = hd_planned_sway(w);
+        const double shifts = hd_minimum_jerk(s->weight).rate / s->span, starts = hd_run_up(s->weight).rate;
+        for (int axis = 0; axis < 2; axis++) {
+            sway.along[axis].rate = shifts * (planned.along[axis].value - s->from_sway[axis]);
+            sway.along[axis].rate += starts * planned.along[axis].rate * hd_pace(&w->plan);
         }
     }
     const struct hd_value up = hd_off_belly(w);

@@ -67,7 +67,7 @@ struct hd_world;
  * external wrench acts, and nothing but the positions is checked: of R, any matrix, only the last row counts.
  */
 #define HD_FUNCTIONS(F) \
-    /* bytes of `legs` and of `scratch`, the whole robot's model on them, its change to rows remaining, moves, locked, driven */ \
+    /* bytes of `legs` and of `scratch`; a model of the whole robot on them, and its change to a table of Morphology */ \
     F(int64_t, leg_bytes, (const struct hd_robot *)) \
     F(int64_t, scratch_bytes, (const struct hd_robot *)) \
     F(void, build_model, (struct hd_model *, const struct hd_robot *, void *legs, void *scratch)) \

@@ -88,8 +88,8 @@ cdef class Simulation:
         sizes = 3, 9, n, 6 + n, 3 * legs, 3, 6 + n, (n + HD_CORNERS) * (sizeof(hd_slid) // 8), n * (sizeof(hd_servo) // 8)
         self.memory, self.kept, self.logged = np.zeros(sum(sizes)), np.zeros(sum(sizes)), sum(sizes[:6])
         self.row_width = self.logged + 2 * n
-        parts = np.split(self.memory, np.cumsum(sizes))
-        self.position, turn, self.q, self.nu, feet, self.ground_force, self.acceleration, slid, servos, _ = parts
+        parts = np.split(self.memory, np.cumsum(sizes)[:-1])
+        self.position, turn, self.q, self.nu, feet, self.ground_force, self.acceleration, slid, servos = parts
         self.rotation, self.servos, self.foot_forces = turn.reshape(3, 3), servos.view(SERVO), feet.reshape(legs, 3)
         self.results = self.memory[sum(sizes[:4]) : sum(sizes[:8])]
         w.position, w.rotation, w.q, w.nu = data(self.position), data(self.rotation), data(self.q), data(self.nu)

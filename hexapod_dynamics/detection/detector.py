@@ -22,9 +22,9 @@ from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, part
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST, Network, Weights
 from hexapod_dynamics.detection.posterior import Judgement, Posterior
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
-from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
-from hexapod_dynamics.detection.timing import SLOWEST, Timing
+from hexapod_dynamics.detection.timing import Timing
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
@@ -186,8 +186,10 @@ class DamageDetector:
         self.decisions.drop_ended(time, self.following and self.posterior.walks and not self.disturbed)
         if self._timing.update(time) and self.features.model.started:
             self.restart()
-        # The model does not start yet, because further data may be late, too, or never, because commands are too rare.
-        if self._timing.recent(time) or self.settings.command_period > SLOWEST:
+        if not self.settings.comparable:
+            self.features.restart()  # what it has kept since the last call is not needed
+            return self._from_bus(time)
+        if self._timing.recent(time):  # the model does not start yet, because further data may be late, too
             self.features.restart()
             return self._from_bus(time)
         found = self._from_bus(time)
@@ -323,10 +325,10 @@ class DamageDetector:
             missing.append("the servos do not execute joint_commands: only silent servos can be found")
         elif time - self._last_command > 1.0:
             missing.append("no joint_commands: only silent servos and torque that is off can be found")
-        elif (period := self.settings.command_period) > SLOWEST:
+        elif not self.settings.comparable:
             missing.append(
-                f"command_period is {period:g} s: only silent servos and torque that is off can be found; "
-                f"to find a lost foot, set it to {SLOWEST:g} s or less"
+                f"command_period is {self.settings.command_period:g} s: only silent servos and torque that is off can "
+                f"be found; to find a lost foot, set it to {SLOWEST:g} s or less"
             )
         if time - self._last_attitude > 1.0:
             missing.append("no attitude from the IMU: a lost foot whose servos answer cannot be found")

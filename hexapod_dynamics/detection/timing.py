@@ -15,7 +15,6 @@ import numpy as np
 LATE = 0.15  # [s] age of a reading or command from which it is late; the same between two commands
 PAUSE = 0.25  # [s] without a call of the detector, or without any reading: the computer stood still
 LAG = 0.06  # [s] of all joints behind the model, beyond what is learnt of these servos; slow ones have up to 0.04
-SLOWEST = 0.04  # [s] period of commands with which the model can be compared: it was trained with 0.02
 IGNORED_FOR = 2.5  # [s] after a sign in which only silence is evidence
 
 

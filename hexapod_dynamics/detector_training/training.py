@@ -171,7 +171,7 @@ def train(
     examples: Sequence[Example],
     steps: int,
     seed: int,
-    report: Callable[[float, str], None] = lambda share, stage: None,
+    report: Callable[[float, str], None] = lambda share, note: None,
     mirrored: bool = True,
 ) -> Weights:
     """Return the trained weights of one network, with thresholds still at LEAST.

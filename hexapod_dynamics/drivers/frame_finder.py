@@ -10,8 +10,8 @@ class FrameFinder(ABC):
     bytes further, so that a frame behind a false header is found.
 
     header: the first bytes of each frame. shortest: number of bytes from which the size of a frame follows. damaged:
-    number of frames with a wrong checksum, broken: the last of them since `reset`. skipped: number of bytes that belong
-    to no frame.
+    number of frames with a wrong checksum. broken: the last of these since `reset`, empty: none. skipped: number of
+    bytes that belong to no frame.
     """
 
     header: bytes

@@ -13,7 +13,10 @@ import threading
 
 
 class Wake:
-    """One thread waits; `set`, which any thread may call, ends its present wait or the next one."""
+    """`set`, which any thread may call, ends the present wait of a thread or the next one; of several, of one at least.
+
+    Where a thread is ended and started again, two may wait for a moment.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # no `set` writes to a descriptor that has been closed

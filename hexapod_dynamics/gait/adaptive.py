@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, AdaptiveSettings, Mode
+from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, AdaptiveSettings, Mode, SettingValues
 from hexapod_dynamics.gait.plan_change import (
     FEWEST_LEGS,
     NOMINAL_VELOCITY,
@@ -31,6 +31,9 @@ from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.robot import Morphology, Robot
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class AdaptiveGait(Gait):
@@ -65,8 +68,8 @@ class AdaptiveGait(Gait):
         *,
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
-        worker: LatestCall | None = None,
-        **settings: Any,
+        worker: LatestCall[AdaptiveGait] | None = None,
+        **settings: Unpack[SettingValues],
     ) -> None:
         self.settings, self._plans, self.planner, self.worker = AdaptiveSettings(**settings), plans, planner, worker
 

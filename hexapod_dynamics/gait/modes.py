@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypedDict
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
@@ -14,6 +15,20 @@ from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
 
 # Settings that can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
+
+
+class SettingValues(TypedDict, total=False):
+    """Keywords of `AdaptiveGait`: the fields of AdaptiveSettings."""
+
+    step_height: float
+    body_height: float | None
+    period: float | None
+    acceleration: float
+    turning: float
+    yaw_hold: bool
+    tilt_limit: float
+    pattern: str
+    weighing_sway: float
 
 
 @dataclass(frozen=True)

@@ -304,14 +304,14 @@ class PlanChanger:
     def _adopt(self, made: AdaptiveGait) -> None:
         """Adopt a change that was made on a copy; only numbers are written."""
         gait, data, transition = self._gait, self._gait.data, made.changes.transition
-        begin, limiter, asked = (made.data.state.phase, made.data.state.command_scale), gait.limiter, made.limiter
+        begin, limiter, theirs = (made.data.state.phase, made.data.state.command_scale), gait.limiter, made.limiter
         if transition is Transition.RESTART:
             self._start_plan(*begin)
             return
         carried, place = self._carried(), data.body_place
         gait.morphology, gait.plan, gait.used = made.morphology, made.plan, made.used
         self.arrival.expect(made.changes.not_arrived)
-        self.choice.why, limiter.given_up = made.changes.choice.why, asked.given_up
+        self.choice.why, limiter.given_up = made.changes.choice.why, theirs.given_up
         data.legs[:] = made.data.legs
         write_plan(data, made.plan)
         write_settings(data, made.used, made.plan)
@@ -319,8 +319,8 @@ class PlanChanger:
         if transition is Transition.KEEP:
             return
         self._leave_plan(place, transition is Transition.SHIFT)
-        if asked.wanted == (limiter.wanted or (0.0, 0.0, 0.0)):
-            limiter.wanted, data.command.twist = asked.wanted, made.asked
+        if theirs.wanted == (limiter.wanted or (0.0, 0.0, 0.0)):
+            limiter.wanted, data.command.twist = theirs.wanted, made.asked
             data.settings.asked_period = made.data.settings.asked_period
         else:
             limiter.follow_again()

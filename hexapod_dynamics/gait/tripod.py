@@ -53,7 +53,7 @@ class TripodGait(Gait):
             if not 0.0 <= value < np.inf:
                 raise HexapodError(f"{name}: given {value!r}, a finite number of at least 0 [m] is needed")
         if swing not in SWINGS:
-            raise HexapodError(f"swing: given {swing!r}, allowed are 'half_sine' and 'minimum_jerk'")
+            raise HexapodError(f"swing: given {swing!r}, allowed are {', '.join(map(repr, SWINGS))}")
         self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
         self.period, self.body_height, self.response_time = float(period), float(body_height), float(response_time)
         self.swing = swing

@@ -166,7 +166,7 @@ def read_topics(
         raise IdentificationError(f"{path} is no bag that can be read: {reason}") from None
     for group in needed:
         if {row.topic for row in rows}.isdisjoint(group):
-            raise IdentificationError(f"{path}: no {' or '.join(group)} in this bag; record it while commands are sent")
+            raise IdentificationError(f"{path}: no {' or '.join(group)} in this bag; record it while the robot moves")
     older = [row for row in rows if row.topic in latched]
     time, kept = _on_one_clock(path, [row for row in rows if row.topic not in latched] or older)
     end = max(map(time, kept))

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_dynamics.detection import DetectorSettings
-from hexapod_dynamics.detection.timing import SLOWEST
+from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.identification.recording import Recording
@@ -74,8 +73,8 @@ class _Replay:
         )
         self.prediction, self.detection = Prediction(robot, settings), None
         if detect:
-            detector = DetectorSettings(command_period=min(period, SLOWEST), command_delay=command_delay)
-            self.detection = DamageDetection(robot, settings=detector)
+            detector = DetectorSettings(command_period=min(period, 1.0), command_delay=command_delay)
+            self.detection = DamageDetection(robot, settings=detector) if detector.comparable else None
         self.observer = self.prediction.observer
         self.programs: tuple[Prediction | DamageDetection, ...] = (self.prediction,)
         if self.detection is not None:
@@ -162,7 +161,7 @@ def score(
     of the time; it does not for commands that are too seldom. Raises IdentificationError for one that is too short.
     """
     recording.check(robot, "a walk")
-    detect, now = detect and recording.command_period <= 1.02 * SLOWEST, float(recording.command_time[0])
+    now = float(recording.command_time[0])
     morphology = Morphology.whole(robot) if morphology is None else morphology
     replay = _Replay(robot, now, recording.command_period, morphology, detect, command_delay)
     readings = list(zip(recording.reading_joint.tolist(), recording.readings.tolist(), strict=True))
@@ -197,7 +196,7 @@ def score(
         tilt=_rms_at_ages(replay.tilts),
         lag=lag,
         sag=sag,
-        declared=replay.declared if detect else None,
+        declared=None if replay.detection is None else replay.declared,
         payload=None if replay.prediction.payload is None else replay.prediction.payload.estimator.estimate(),
     )
 

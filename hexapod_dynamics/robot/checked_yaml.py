@@ -114,10 +114,10 @@ def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
     try:
         given = np.asarray(array_like)
-        array = np.array(given.real, dtype=float)
+        array = None if np.iscomplexobj(given) else np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise RobotError(f"{name}: {array_like!r} is not made of numbers") from None
-    if np.iscomplexobj(given):
+    if array is None:
         raise RobotError(f"{name}: {array_like!r} is complex, real numbers needed")
     if array.shape != shape:
         raise RobotError(f"{name}: shape {array.shape} given, {shape} needed")

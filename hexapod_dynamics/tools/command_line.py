@@ -79,16 +79,26 @@ def run_command(
             return 130
 
 
+def time_left(began: float, share: float) -> str:
+    """Return in words how long a work lasts on that began at a monotonic time [s] and of which a share (0 to 1) is
+    done; empty if none is.
+    """
+    seconds = (time.monotonic() - began) * (1.0 / share - 1.0) if share else 0.0
+    return f"{seconds:.0f} s left" if seconds < 120.0 else f"{seconds / 60.0:.0f} min left" if share else ""
+
+
 class Progress:
     """Shows on stderr how much of a work is done: on a terminal in one line, elsewhere in a line a stage and tenth."""
 
     def __init__(self, work: str) -> None:
         self._work, self._began, self._last = work, time.monotonic(), ("", 0)
 
-    def __call__(self, share: float, stage: str = "") -> None:
-        """Show the completed share of the work (0 to 1), the time left, and the name of the present stage."""
-        left = f", {(time.monotonic() - self._began) * (1.0 / share - 1.0):.0f} s left" if share else ""
-        line = f"{self._work}: {100.0 * share:3.0f} %{left}  {stage}"
+    def __call__(self, share: float, stage: str = "", note: str = "") -> None:
+        """Show the completed share of the work (0 to 1), the time left, the name of the present stage, and a note that
+        may be another one each time.
+        """
+        left = f", {time_left(self._began, share)}" if share else ""
+        line = f"{self._work}: {100.0 * share:3.0f} %{left}  {stage}{note}"
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{line[:width]:<{width}}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
@@ -107,9 +117,8 @@ def plan_reporter(
 
     def report(done: int, count: int, lost: Sequence[str], found: object) -> None:
         library.save(path)
-        share = done / max(1, count)
-        left = (time.monotonic() - begin) * (1.0 / share - 1.0) if share else 0.0
-        print(f"{done}/{count}, {left:4.0f} s left   without {' '.join(lost) or 'nothing'}: {text(found)}", flush=True)
+        left = time_left(begin, done / max(1, count))
+        print(f"{done}/{count}, {left:>11}   without {' '.join(lost) or 'nothing'}: {text(found)}", flush=True)
 
     return report
 

@@ -106,11 +106,8 @@ def _record(given: argparse.Namespace) -> int:
         while bag.poll() is None and not given.out.is_dir() and time.monotonic() < slowest:
             time.sleep(0.02)
         end = math.inf if given.seconds is None else time.monotonic() + given.seconds
-        if given.out.is_dir():  # at once, so that even a killed recording has them
-            shutil.copyfile(file, given.out / "robot.yaml")
-            (given.out / "recording.yaml").write_text(text, encoding="utf-8")
-            for photo in given.photos:
-                shutil.copyfile(photo, given.out / photo.name)
+        if given.out.is_dir():
+            _add(given, file, text)  # at once, so that even a killed recording has them
         while bag.poll() is None and given.out.is_dir() and time.monotonic() < end:
             time.sleep(0.02)
     except KeyboardInterrupt:
@@ -118,9 +115,19 @@ def _record(given: argparse.Namespace) -> int:
     finally:
         code = _end(bag, given.out)
     if not given.out.is_dir():
-        raise HexapodError(f"{given.out}: ros2 bag record has made no folder")
+        raise HexapodError(f"{given.out}: ros2 bag record has made no folder within {FOLDER_WITHIN:g} s")
+    if not (given.out / "recording.yaml").exists():  # the recorder made its folder while it was ended
+        _add(given, file, text)
     print(given.out)
     return code
+
+
+def _add(given: argparse.Namespace, robot: Path, text: str) -> None:
+    """Put the robot file, the text of recording.yaml and the photos beside the bag."""
+    shutil.copyfile(robot, given.out / "robot.yaml")
+    (given.out / "recording.yaml").write_text(text, encoding="utf-8")
+    for photo in given.photos:
+        shutil.copyfile(photo, given.out / photo.name)
 
 
 def _end(bag: subprocess.Popen[bytes], out: Path) -> int:

@@ -10,7 +10,7 @@ Half an hour on two cores. Interrupted, it goes on where it was: the walks are k
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
 
@@ -115,7 +115,12 @@ def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int
 
 
 def _train_one(files: Sequence[Path], steps: int, seed: int, mirrored: bool, shown: bool) -> Weights:
-    report: Callable[[float, str], None] = Progress("training") if shown else lambda share, stage: None
+    progress = Progress("training")
+
+    def report(share: float, note: str) -> None:
+        if shown:
+            progress(share, note=note)
+
     return train(_load(files, held_out=False), steps, seed, report, mirrored)
 
 

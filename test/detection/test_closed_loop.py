@@ -28,7 +28,7 @@ def test_a_lost_foot_whose_servos_answer_is_found_within_two_seconds_and_stays_m
     assert probability(decision) > 0.9 and "leans" in decision.text
     walk.damage(WHOLE)
     walk.onboard.declare(WHOLE)
-    walk.run(4.0)
+    walk.run(8.0)
     assert walk.declared.is_intact and len(walk.decisions) == 1
 
 

@@ -163,7 +163,7 @@ def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("compile: ")
 
 
-@pytest.mark.parametrize("lanes", [2, 8])
+@pytest.mark.parametrize("lanes", [1, 2, 8])
 def test_the_model_on_arm64_under_emulation(written, tmp_path, lanes):
     compiler, emulator = "aarch64-linux-gnu-g++", shutil.which("qemu-aarch64")
     if shutil.which(compiler) is None or emulator is None:

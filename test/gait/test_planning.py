@@ -13,8 +13,9 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning import search
+from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
-from hexapod_dynamics.gait.planning.search import Search, demands, make_plan, minimise
+from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.tools import plan as tool
 

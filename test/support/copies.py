@@ -21,11 +21,11 @@ def in_a_copy(function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             signal.alarm(LONGEST)
             try:
-                result = function(*arguments), ""
+                result = pickle.dumps((function(*arguments), ""))
             except BaseException:  # pytest's outcomes, too
-                result = None, traceback.format_exc()
+                result = pickle.dumps((None, traceback.format_exc()))
             with open(writes, "wb") as pipe:
-                pickle.dump(result, pipe)
+                pipe.write(result)
         finally:
             os._exit(0)
     os.close(writes)

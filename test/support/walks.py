@@ -190,7 +190,6 @@ def pushed(
     ways: Sequence[Callable[[Walk], None]],
     *,
     lost: tuple[str, ...] = (),
-    lasts: float = LASTS,
     height: float = 0.06,
 ) -> list[tuple[bool, int]]:
     """Push a walk once, at a random time and from a random direction, by an impulse [N s], in each of some ways.
@@ -204,7 +203,7 @@ def pushed(
 
     def push(way: Callable[[Walk], None]) -> tuple[bool, int]:
         way(walk)
-        walk.push(lasts, impulse / lasts, direction, height)
+        walk.push(LASTS, impulse / LASTS, direction, height)
         walk.run(AFTER, until=lambda walk: walk.turned_over)
         return walk.turned_over, walk.onboard.parts.gait.brace.count
 

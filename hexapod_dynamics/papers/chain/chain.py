@@ -308,9 +308,9 @@ class Chain:
     def transforms(self, q: np.ndarray) -> np.ndarray:
         """T_i(q_i), pose of every body in its parent: q (..., n) -> (..., n, 4, 4)."""
         q = np.asarray(q, float)
-        hats = self.hats()
-        first = np.where(self.turns, np.sin(q), q)[..., None, None]
-        second = np.where(self.turns, 1 - np.cos(q), 0)[..., None, None]  # X^ cubed = -X^ for a screw without pitch
+        hats, turns = self.hats(), self.turns
+        first = np.where(turns, np.sin(q), q)[..., None, None]
+        second = np.where(turns, 1 - np.cos(q), 0)[..., None, None]  # X^ cubed = -X^ for a screw without pitch
         return self.placements @ (np.eye(4) + first * hats + second * (hats @ hats))
 
     def poses(self, q: np.ndarray) -> np.ndarray:

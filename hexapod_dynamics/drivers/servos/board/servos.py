@@ -302,8 +302,8 @@ class BoardServos(SerialServos):
             self._alarm.set()
 
     def _parse(self, chunk: bytes, came: float) -> list[Answer]:
-        """Return the answers that are complete with these bytes, and pass reports on; without bytes, nothing has
-        followed half a frame.
+        """Return the answers that are complete with these bytes, and pass reports on; no bytes: nothing has followed
+        the beginning of a frame, which is discarded.
         """
         parser, answers = self._parser, []
         skipped = parser.skipped
