@@ -148,13 +148,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--physics", default="both", choices=["built_in", "mujoco", "both"])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--gaits", default="auto,tripod,wave")
     parser.add_argument("--twists", action="store_true", help="eight twists for one and two lost legs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     results.add_option(parser)
     given = parser.parse_args()
     worlds = ["built_in", "mujoco"] if given.physics == "both" else [given.physics]
-    jobs = []
+    seeds, jobs = range(given.first, given.first + given.seeds), []
     for physics in worlds:
         for kind in given.gaits.split(","):
             for name, group, morphology in cases():
@@ -163,11 +164,11 @@ def main():
                         jobs += [
                             (physics, kind, f"{name}: {label}", group, morphology, seed, twist)
                             for label, twist in TWISTS.items()
-                            for seed in range(given.seeds)
+                            for seed in seeds
                         ]
                     continue
-                seeds = given.seeds if kind == "auto" else 1
-                jobs += [(physics, kind, name, group, morphology, seed, (SPEED, 0.0, 0.0)) for seed in range(seeds)]
+                drawn = seeds if kind == "auto" else seeds[:1]
+                jobs += [(physics, kind, name, group, morphology, seed, (SPEED, 0.0, 0.0)) for seed in drawn]
     walks = defaultdict(list)
     with WorkerProcesses(given.jobs) as pool:
         futures = [pool.submit(job, *each) for each in jobs]
