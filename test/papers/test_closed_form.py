@@ -6,8 +6,7 @@ import pytest
 from support.random_robots import random_damage, random_robot
 
 from hexapod_dynamics.dynamics.formulas import Body
-from hexapod_dynamics.papers.closed_form import ClosedForm, momentum_bracket
-from hexapod_dynamics.se3 import ad
+from hexapod_dynamics.papers.closed_form import ClosedForm
 
 
 @pytest.mark.parametrize("family", [1, 3])
@@ -33,11 +32,3 @@ def test_lemma_3_is_the_derivative_of_the_mass_matrix(family):
             expected = ((above - below) / (2 * step)).astype(float)
             given = closed.mass_matrix_derivative(q, joint) @ direction
             np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13 * max(1e-3, np.abs(expected).max()))
-
-
-def test_the_momentum_bracket_is_skew_and_carries_the_momentum():
-    rng = np.random.default_rng(0)
-    P, V = rng.normal(size=(2, 6))
-    B = momentum_bracket(P)
-    np.testing.assert_array_equal(B, -B.T)
-    np.testing.assert_allclose(B @ V, -ad(V).T @ P, atol=1e-15)

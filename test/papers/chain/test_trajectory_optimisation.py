@@ -124,12 +124,6 @@ def test_what_does_not_converge_says_so_and_is_no_solution():
     assert caught.value.best.iterations == 3 and caught.value.best.duration > 0
 
 
-def test_a_torque_that_cannot_lift_the_arm_does_not_converge():
-    weak = MotionProblem(**{**vars(example_2()), "torque_bound": [10, 0.5]})
-    with pytest.raises(NotConvergedError):
-        predict_motion(weak, iterations=60)
-
-
 @pytest.mark.parametrize(
     "change, needle",
     [
