@@ -55,7 +55,6 @@ LONG = (
             "loaded_computer",
             "real_servos",
             "recovered_joints",
-            "suspicion_and_warning",
         )
     ),
     "dynamics/test_c_export.py",

@@ -72,42 +72,6 @@ def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_agai
     assert max(took for _, took in found) < 1.0
 
 
-def measure_two(detector, now, tick, here):
-    """Measure two joints of `here` (18,) [rad], other ones at each tick: all 18 in nine ticks, from tick 1 on."""
-    for joint in (2 * (tick - 1) % 18, (2 * tick - 1) % 18):
-        detector.measure_joint(now, joint, float(here[joint]))
-
-
-def returning(stands, until=""):
-    """Decisions after RM has come back, in the walk, with a coxa that stands still for `stands` [s]; up to `until`."""
-    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("RM"))
-    gait.reset(walking=True)
-    detector, found, coxa = DamageDetector(ROBOT), [], ROBOT.leg_joints("RM")[0]
-    detector.set_morphology(WHOLE.without("RM"))
-    for tick in range(1, 650):
-        now = 0.02 * tick
-        if tick == 150:
-            detector.set_morphology(WHOLE)
-            gait.set_morphology(WHOLE)
-        detector.command(now, gait.step(0.02)[0].copy())
-        here = gait.position.copy()
-        if now < 3.0 + stands:
-            here[coxa] = 0.0
-        measure_two(detector, now, tick, here)
-        detector.measure_attitude(now, np.eye(3))
-        found += [one.name for one in detector.update(now)]
-        if until in found:
-            break
-    return found
-
-
-@pytest.mark.slow
-def test_a_joint_that_came_back_may_stand_still_for_a_while_but_not_for_ever():
-    """Seen in the launched robot: the coxa of a leg that was restored stood for two seconds and was declared locked."""
-    assert returning(4.5) == []
-    assert "RM.coxa locked at 0.00 rad" in returning(20.0, until="RM.coxa locked at 0.00 rad")
-
-
 @pytest.mark.parametrize("lost", [(), ("RM",), ("RM", "LM")])
 def test_legs_that_never_answer_are_declared_missing_within_five_seconds(lost):
     detector = DamageDetector(ROBOT)

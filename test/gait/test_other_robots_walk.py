@@ -24,18 +24,6 @@ ROBOTS = Path(__file__).parents[1] / "robots"
 QUADRUPED = Robot.load(ROBOTS / "quadruped.yaml")
 
 
-@pytest.mark.slow
-def test_the_tool_plans_a_whole_robot_that_has_no_tripod(tmp_path, capsys):
-    path = tmp_path / "plans.yaml"
-    given = ["--robot", str(ROBOTS / "quadruped.yaml"), "--out", str(path), "--jobs", "1", "--most-lost", "0"]
-    assert tool.main(given) == 0
-    assert "1/1, " in capsys.readouterr().out
-    plan = PlanLibrary.load(QUADRUPED, path).find([])
-    assert plan.legs == QUADRUPED.leg_names
-    gait = AdaptiveGait(plans=path).bind(QUADRUPED)
-    assert gait.doing == "standing"
-
-
 @pytest.mark.parametrize("legs", [1, 2])
 def test_a_robot_with_too_few_legs_is_refused_by_name(tmp_path, capsys, legs):
     content = yaml.safe_load((ROBOTS / "quadruped.yaml").read_text())
