@@ -8,7 +8,6 @@ from support.sensed_walk import EXACT, SensedWalk
 from support.walks import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.filters import CALM
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.onboard.simulation import RESTS
@@ -165,15 +164,6 @@ def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
     assert abs(observer.joint_filter.latest[index] + 0.3) > 0.1
     assert observer.q[index] == -0.3
     assert observer.morphology == observer.model.morphology == locked
-
-
-def test_a_refused_morphology_changes_nothing():
-    world = World(velocity=0.0)
-    world.run(0.5)
-    with pytest.raises(MorphologyError, match="no such leg"):
-        world.onboard.parts.declarations.change(0.5, {"legs.RM": False, "legs.XX": False})
-    world.run(0.1)
-    assert world.observer.morphology.is_intact and world.observer.model.morphology.is_intact
 
 
 def test_a_stall_is_caught_up_to_a_bound_and_the_rest_is_said():

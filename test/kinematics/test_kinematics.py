@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.core._core import foot_position, place_foot
+from hexapod_dynamics.core._core import place_foot
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.se3 import exp
@@ -128,10 +128,3 @@ def test_rates_stay_bounded_when_the_leg_stretches():
         target, rate = (0.045 + reach, 0.0, 0.0), (0.1, 0.0, 0.1)
         rates = place_foot(target, rate, lengths, (1, 1, 1), (0.0, 0.0, 0.0), (1.0, -1.0))[1]
         assert np.isfinite(rates).all() and np.abs(rates).max() < 0.1 / (1e-3 * 0.077) * 2
-
-
-def test_frames_lead_there_and_back():
-    point = np.array([0.2, 0.1, -0.1])
-    assert LF.to_base(LF.to_leg(point)) == pytest.approx(point, abs=1e-15)
-    assert LF.to_base([0.0, 0.0, 0.0]) == pytest.approx(ROBOT.leg("LF").mount_position, abs=0.0)
-    assert foot_position(0.0, 0.0, 0.0, 0.045, 0.077, 0.123) == pytest.approx([0.122, 0.0, -0.123], abs=1e-15)
