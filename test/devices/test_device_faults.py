@@ -1,7 +1,6 @@
 """Faults of the simulated devices by name: all or none, each as it says, and gone when set back."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -83,32 +82,3 @@ def test_every_fault_is_active_when_set_and_gone_when_set_back(injector):
     assert injector.active == [] and servos.ids.tolist() == [5, 3, 1] and servos.holding().all()
     assert not bus.faults.echo and bus.faults.silent == set() and not chip.faults.draw_error()
     assert injector._sensor.identity == 0x68
-
-
-def test_servos_that_lose_their_supply_are_limp_and_silent_and_forget(injector):
-    injector._servos.offset[:] = 7
-    injector.set({"servo.power": False})
-    assert not injector._servos.holding().any() and injector._bus.faults.silent == {1, 3, 5}
-    injector.set({"servo.power": True})
-    assert not injector._servos.loaded.any() and (injector._servos.offset == 0).all()
-
-
-def test_a_pulled_adapter_is_gone_from_the_directory(injector):
-    injector._bus.plug_in()
-    assert injector._bus.link.exists()
-    injector.set({"bus.unplugged": True})
-    assert not injector._bus.link.is_symlink()
-    injector.set({"bus.unplugged": False})
-    assert injector._bus.link.exists()
-    injector._bus.unplug()
-
-
-def test_shaking_saturates_and_drift_moves_the_offset(injector):
-    sensor = injector._sensor
-    sensor.write(0x6B, 0x01)
-    injector.set({"imu.shake": 200.0, "imu.drift": 0.01})
-    now = time.monotonic()
-    before = sensor.gyro_bias.copy()
-    sensor.read(0x3B, 14, now)
-    assert sensor.read(0x3B, 2, now + 1.0) == (32767).to_bytes(2, "big")
-    assert np.allclose(sensor.gyro_bias - before, 0.01)

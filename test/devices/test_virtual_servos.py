@@ -53,13 +53,3 @@ def test_a_limp_servo_starts_its_move_where_it_hangs():
     servos.execute(frame, 0.0)
     assert servos.holding()[0]
     assert servos.setpoints(0.5)[0] == pytest.approx(0.2, abs=COUNT)
-
-
-@pytest.mark.parametrize(("field", "bad", "good"), [("temperature", 90.0, 70.0), ("voltage", 8.5, 11.0)])
-def test_heat_and_low_voltage_let_go_and_recover(field, bad, good):
-    servos = VirtualServos([1], [1], [0.0], loaded=True)
-    getattr(servos, field)[0] = bad
-    assert not servos.holding()[0]
-    servos.set_angles(np.array([0.7]))
-    getattr(servos, field)[0] = good
-    assert servos.holding()[0] and servos.setpoints(1.0)[0] == pytest.approx(0.7, abs=COUNT)

@@ -2,8 +2,6 @@
 
 import logging
 import os
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -64,27 +62,3 @@ def test_a_thread_that_has_ended_meanwhile_keeps_no_other_one_from_its_priority(
         monkeypatch.setattr(os, name, refuse if name in refused else prefer)
     assert prefer_this_process(10) == told
     assert preferred == [12, 13]
-
-
-def test_a_process_that_must_not_wait_prefers_all_its_threads():
-    """In a process of its own: the priority stays."""
-    code = (
-        "import os, threading\n"
-        "from hexapod_dynamics.drivers.thread_priority import prefer_this_process\n"
-        "end = threading.Event()\n"
-        "threading.Thread(target=end.wait).start()\n"
-        "print(prefer_this_process(10))\n"
-        "threading.Thread(target=end.wait).start()\n"
-        "threads = [int(name) for name in os.listdir('/proc/self/task')]\n"
-        "print(*[os.sched_getscheduler(t) for t in threads], *[os.getpriority(os.PRIO_PROCESS, t) for t in threads])\n"
-        "end.set()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    told, values = done.stdout.splitlines()
-    policies, nices = values.split()[:3], values.split()[3:]
-    if told == "SCHED_FIFO 10":
-        assert policies == [str(os.SCHED_FIFO)] * 3
-    elif told == "nice -10":
-        assert nices == ["-10"] * 3
-    else:
-        assert told == "normal" and policies == [str(os.SCHED_OTHER)] * 3

@@ -73,12 +73,6 @@ def hold(sensor, bus, force, rate, seconds=2.0):
         sensor.set_motion(force, rate, bus.now)
 
 
-def test_a_chip_that_was_not_woken_gives_nothing():
-    bus = DirectI2cBus(quiet())
-    hold(bus.sensor, bus, (0, 0, G), (0, 0, 0))
-    assert Mpu6050(bus).read().raw == bytes(14)
-
-
 def test_start_resets_waits_wakes_sets_and_reads_back():
     driver, bus = started(quiet())
     assert list(bus.log)[:2] == [("write", 0x6B, 0x80), ("write", 0x68, 0x07)] and bus.now == pytest.approx(0.2)
@@ -120,14 +114,6 @@ def test_units_are_si_in_every_range(accel_range, gyro_range, dlpf, shares, temp
     assert np.allclose(sample.angular_velocity, rate, rtol=0, atol=0.51 * gyro_unit)
     assert sample.temperature == pytest.approx(temperature, abs=0.51 / 340.0)
     assert not sample.saturated
-
-
-def test_saturation_is_told():
-    sensor = quiet()
-    driver, bus = started(sensor, accel_range=2)
-    hold(sensor, bus, (0, 0, 3 * G), (0, 0, 0))
-    sample = driver.read()
-    assert sample.saturated and sample.acceleration[2] == pytest.approx(2 * G, rel=1e-4)
 
 
 def test_the_chip_samples_at_least_twice_as_often_as_it_is_read():
@@ -200,20 +186,6 @@ def test_a_dead_data_line_is_not_taken_for_a_clone():
         started(quiet(identity=0xFF))
 
 
-def test_a_brown_out_is_seen_in_the_registers():
-    sensor = VirtualMpu6050()
-    driver, bus = started(sensor)
-    bus.now += 1.0
-    driver.read()
-    sensor.brown_out()
-    bus.now += 1.0
-    assert driver.read().raw == driver.read().raw, "frozen data, no error"
-    with pytest.raises(UnexpectedAnswer, match="asleep after a brown-out"):
-        driver.verify()
-    driver.start()
-    driver.verify()
-
-
 # Over the socket, with its thread ------------------------------------------------------------------------------------
 
 
@@ -234,22 +206,6 @@ def reading(device):
     yield SimpleNamespace(reader=reader, samples=samples, device=device, health=reader.health)
     reader.stop()
     assert not reader._thread.is_alive()
-
-
-def test_the_socket_has_smbus2s_calls(device):
-    from smbus2 import SMBus
-
-    bus = open_bus(str(device.path))
-    assert isinstance(bus, SocketSMBus)
-    for name in ("read_i2c_block_data", "read_byte_data", "write_byte_data", "close"):
-        assert callable(getattr(SMBus, name))
-    assert bus.read_byte_data(0x68, chip.WHO_AM_I) == 0x68
-    bus.write_byte_data(0x68, chip.CONFIG, 5)
-    assert bus.read_i2c_block_data(0x68, chip.CONFIG, 2) == [5, 0]
-    with pytest.raises(OSError) as error:
-        bus.read_byte_data(0x3C, 0)
-    assert error.value.errno == 121
-    bus.close()
 
 
 def test_a_bus_that_cannot_be_opened_is_named_with_the_remedy(tmp_path, monkeypatch):
@@ -312,18 +268,6 @@ def test_a_brown_out_is_healed(reading):
     raws = [sample.raw for _t, sample in reading.samples]
     assert max(raws.count(raw) for raw in set(raws)) <= 11
     assert all(t2 > t1 for (t1, _), (t2, _) in zip(reading.samples, reading.samples[1:], strict=False))
-
-
-@pytest.mark.parametrize("fault", ["locked", "absent"])
-def test_a_dead_bus_is_reported_and_survived(reading, fault):
-    wait_until(lambda: reading.samples)
-    setattr(reading.device.faults, fault, True)
-    wait_until(lambda: not reading.health.connected, 3.0, "the loss is told")
-    assert reading.health.last_error
-    setattr(reading.device.faults, fault, False)
-    wait_until(lambda: reading.health.connected, 4.0, "it comes back")
-    count = len(reading.samples)
-    wait_until(lambda: len(reading.samples) > count + 5, 3.0, "samples again")
 
 
 def test_the_simulator_may_come_later_and_go_while_the_system_clock_is_set_back(tmp_path, set_back):
@@ -418,21 +362,6 @@ def test_the_attitude_is_half_a_period_newer_than_its_sample():
     age = min(np.arange(-5e-3, 20e-3, 1e-4), key=lambda age: (seen - yaw(at - age)).std())
     # The filter turns on by the newest rate for a whole period, half of which lies after the rate's own time.
     assert age == pytest.approx(chip.MPU6050.delay(Mpu6050Settings().dlpf) - 5e-3, abs=1e-3)
-
-
-def test_a_bias_that_drifts_is_found_at_standstill():
-    sensor = VirtualMpu6050()
-    driver, bus = started(sensor)
-    estimate = OrientationFilter(100.0)
-    base = sensor.gyro_bias.copy()
-    sensor.drift[:] = (5e-5, -3e-5, 3e-5)
-    for _ in range(6000):
-        bus.now += 0.01
-        sample = driver.read()
-        estimate.update(sample.acceleration, np.array(sample.angular_velocity) - base, bus.now)
-    assert estimate.estimator.at_rest
-    # The drift of 60 s (0.17 deg/s) is followed with the filter's own slowness.
-    assert np.allclose(estimate.estimator.bias, sensor.gyro_bias - base, atol=6e-4)
 
 
 def test_calibration_while_moving_is_refused_with_the_figures():

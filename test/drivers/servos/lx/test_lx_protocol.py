@@ -117,12 +117,6 @@ def test_a_servo_reads_back_what_was_written(write, read, value):
     assert answer_in(other, 1, read) is None
 
 
-def test_every_command_is_in_exactly_one_direction():
-    assert len(Command) == 30 - 2
-    for command in Command:
-        assert (command in lx.READS) == command.name.endswith("_READ")
-
-
 @given(
     st.lists(
         st.one_of(

@@ -49,16 +49,6 @@ def test_a_pose_is_one_frame_a_servo_and_one_start():
     assert [frame[:3] for frame in frames] == [*moves, (lx.BROADCAST_ID, Command.MOVE_START, b"")]
 
 
-def test_every_register_is_read_over_the_wire(bus, rig):
-    assert bus.ask(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
-    assert bus.ask(18, Command.VIN_READ) == pytest.approx(11.8)
-    assert bus.ask(18, Command.TEMP_READ) == 32
-    assert bus.ask(7, Command.LOAD_OR_UNLOAD_READ) is True
-    assert bus.ask(7, Command.VIN_LIMIT_READ) == (9.0, 12.6)
-    bus.send(lx.write(7, Command.LOAD_OR_UNLOAD_WRITE, False))
-    assert bus.ask(7, Command.LOAD_OR_UNLOAD_READ) is False
-
-
 def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
     begin = time.monotonic()
     for _ in range(20):
