@@ -35,20 +35,6 @@ def changed(path, value):
     return data
 
 
-def test_jethexa_has_the_papers_numbers_and_the_vendors_names():
-    robot = Robot.jethexa()
-    assert robot.leg_names == ("LF", "LM", "LR", "RR", "RM", "RF")
-    assert robot.joint_names[:4] == ("coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF", "coxa_joint_LM")
-    assert robot.joint_count == 18
-    assert robot.body.mass == 1.35
-    assert [link.mass for link in robot.legs[0].links] == [0.02, 0.07, 0.11]
-    assert [link.length for link in robot.legs[0].links] == [0.045, 0.077, 0.123]
-    assert [leg.tripod_group for leg in robot.legs] == [2, 1, 2, 1, 2, 1]
-    assert robot.servo.resolution == pytest.approx(math.radians(0.24))
-    assert [joint.servo_id for joint in robot.leg("RR").joints] == [18, 16, 14]
-    assert [joint.servo_direction for joint in robot.leg("RR").joints] == [-1, 1, 1]
-
-
 def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
     leg = Robot.jethexa().leg("RM")
     np.testing.assert_allclose(leg.mount_rotation @ [1, 0, 0], [0, -1, 0], atol=1e-15)

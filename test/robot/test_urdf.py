@@ -6,7 +6,6 @@ import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -55,33 +54,6 @@ def test_pinocchio_reads_the_same_mass_matrix(name):
     matrix = np.triu(matrix) + np.triu(matrix, 1).T
     expected = ours.mass_matrix(q, morphology)
     assert np.abs(matrix[np.ix_(order, order)] - expected).max() < 1e-9 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("name", MORPHOLOGIES)
-def test_mujoco_reads_the_same_mass_matrix(name):
-    """MuJoCo's velocity of a free body: linear in world axes, angular in the body's."""
-    morphology, q, ours = MORPHOLOGIES[name], angles(), WholeBodyModel(ROBOT)
-    # By default MuJoCo merges links that are fixed to the root into the world and drops their mass.
-    apart = '<mujoco><compiler fusestatic="false"/></mujoco></robot>'
-    spec = mujoco.MjSpec.from_string(ROBOT.to_urdf(morphology).replace("</robot>", apart))
-    spec.body("base_link").add_freejoint()
-    model = spec.compile()
-    data, names = mujoco.MjData(model), ours.joint_names(morphology)
-    columns = [model.joint(joint).dofadr[0] for joint in names]
-    data.qpos[3:7] = np.roll(pin.Quaternion(turned()).coeffs(), 1)  # MuJoCo: w first
-    for joint in names:
-        data.qpos[model.joint(joint).qposadr[0]] = q[ROBOT.joint_names.index(joint)]
-    mujoco.mj_forward(model, data)
-    velocity = np.zeros((model.nv, 6 + len(names)))  # of MuJoCo from ours
-    velocity[:3, :3], velocity[3:6, 3:6] = turned(), np.eye(3)
-    velocity[columns, 6 + np.arange(len(names))] = 1.0
-    columns_of_mass = []
-    for column in velocity.T:
-        product = np.empty(model.nv)
-        mujoco.mj_mulM(model, data, product, np.ascontiguousarray(column))
-        columns_of_mass.append(velocity.T @ product)
-    expected = ours.mass_matrix(q, morphology)
-    assert np.abs(np.transpose(columns_of_mass) - expected).max() < 1e-9 * np.abs(expected).max()
 
 
 @pytest.mark.skipif(shutil.which("check_urdf") is None, reason="sudo apt install liburdfdom-tools")

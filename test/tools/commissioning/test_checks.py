@@ -2,8 +2,6 @@
 
 import itertools
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -110,11 +108,6 @@ def test_supply_limits_and_heat_are_assessed_for_each_servo(changes, what, words
     assert [each.what for each in bad] == [what] and words in bad[0].remedy and "femur_joint_LM" in bad[0].seen
 
 
-def test_an_empty_battery_is_told_even_where_all_servos_agree():
-    low = [Supply(name, 9.9, 9.0, 12.6, 32.0, 85.0, 0.0) for name in MAP.joint_names]
-    assert "charge the battery" in next(assess_supplies(low, LIMITS)).remedy
-
-
 def test_a_supply_that_no_servo_reports_is_a_finding_for_each():
     bus = SimpleNamespace(ids=MAP.ids, fault=Fault.TIMEOUT, read=lambda *_: None)
     found = list(check_supply(SimpleNamespace(bus=bus, servo_map=MAP)))
@@ -159,20 +152,6 @@ def test_a_device_without_permission_names_the_group(monkeypatch):
     with pytest.raises(f.CheckError, match="permission denied") as refused:
         check_file("/dev/null", "dialout")
     assert "usermod -aG dialout" in refused.value.finding.remedy
-
-
-def test_who_uses_a_device_is_named_and_its_simulator_is_not():
-    master, slave = os.openpty()
-    path = os.ttyname(slave)
-    code = f"file = open({path!r}); print(flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        other.stdout.readline()
-        (line,) = users_of(path)
-        assert str(other.pid) in line and "python" in line
-        other.communicate(b"\n")
-    assert users_of(path) == []
-    os.close(master)
-    os.close(slave)
 
 
 def test_a_login_console_of_another_user_is_named_by_its_command_line(tmp_path):
