@@ -13,14 +13,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.jethexa import MASS, ROBOT, WHOLE
+from support.jethexa import ROBOT
 from support.launched_robot import Launched
 from support.machine_load import OVERSLEPT, on_a_free_machine, sleep_and_measure
 from support.ros_session import LATCHED, NEWEST
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Quaternion
-from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -104,7 +103,6 @@ class Walker(Launched):
         self.watched = self.transforms = None
         hear = probe.hear
         self.predicted = hear(Odometry, "predicted_state", NEWEST, keep=6000)
-        self.joints = hear(JointState, "predicted_joint_states", NEWEST, keep=6000)
         self.torques = hear(JointState, "feedforward_torques", NEWEST, keep=6000)
         self.path = hear(Path, "predicted_path", NEWEST, keep=100)
         self.true_joints = hear(JointState, "simulator/joint_states", NEWEST, keep=10)
@@ -230,39 +228,6 @@ def test_the_path_starts_now_and_ends_half_a_second_ahead_where_the_robot_then_i
         assert np.quantile(misses, 0.9) < 0.02, misses
 
     robot.stretch(3.0, judge, again=True)
-
-
-def feet_force(model, joints, torques):
-    """Vertical force (N) of the ground on all feet that holds these joint torques, links at rest: J^T f = g - tau."""
-    q, tau = np.array(joints.position), np.array(torques.effort)
-    gravity = model.gravity_force(np.eye(3), q, WHOLE)
-    total = 0.0
-    for k, leg in enumerate(ROBOT.legs):
-        columns = slice(6 + 3 * k, 9 + 3 * k)
-        tip = np.array([leg.links[-1].length, 0.0, 0.0])
-        jacobian = model.point_jacobian(f"{leg.name}.{leg.links[-1].name}", tip, q, WHOLE)[:, columns]
-        total += np.linalg.solve(jacobian.T, gravity[columns] - tau[3 * k : 3 * k + 3])[2]
-    return total
-
-
-def test_torques_carry_the_robots_weight(robot):
-    model = WholeBodyModel(ROBOT)
-    weight = ROBOT.gravity * MASS
-
-    def judge(_truth, _predicted):
-        joints = {stamp_seconds(m.header.stamp): m for _, m in list(robot.joints)[-200:]}
-        pairs = [(joints.get(stamp_seconds(m.header.stamp)), m) for _, m in list(robot.torques)[-200:]]
-        pairs = [(state, torques) for state, torques in pairs if state is not None]
-        assert len(pairs) > 50
-        for _, message in pairs:
-            assert len(message.name) == len(message.effort) == 18
-            assert not len(message.position) and not len(message.velocity)
-            assert np.abs(message.effort).max() < ROBOT.servo.torque_limit
-        forces = [feet_force(model, *pair) for pair in pairs]
-        assert np.mean(forces) == pytest.approx(weight, rel=0.1)
-        assert np.min(forces) > 0.5 * weight
-
-    robot.stretch(2.0, judge, again=True)
 
 
 def test_every_frame_has_one_parent_and_hangs_on_odom(robot):

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from support.driver_session import MAP, NAMES, ROBOT, Robots
+from support.driver_session import NAMES, ROBOT, Robots
 from support.ros_session import LATCHED, NEWEST, Process, parameters_of, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -152,20 +152,6 @@ def test_feedforward_torque_shifts_the_setpoint(robot, ready, commands, probe):
     with probe.publishing("feedforward_torques", lambda: torque, 0.02):
         wait_until(lambda: np.allclose(robot.pose, expected, atol=COUNT), 10, lambda: f"{robot.pose[4]} is shifted")
     wait_until(lambda: np.allclose(robot.pose, 0.1, atol=COUNT), 5, "old torque is forgotten")
-
-
-def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
-    moved_to(robot, commands, np.full(18, 0.1))
-    robot.bus.faults.silent = {MAP.ids[NAMES.index("femur_joint_RM")]}
-    ready["statuses"].says("servos", "femur_joint_RM does not answer", level=DiagnosticStatus.ERROR)
-    wait_until(lambda: "femur_joint_RM" not in last(ready["joint_states"]).name, 5, "it is left out")
-    assert len(last(ready["joint_states"]).name) == 17
-    commands.pose = np.full(18, 0.2)
-    others = np.array(NAMES) != "femur_joint_RM"
-    wait_until(lambda: np.allclose(robot.pose[others], 0.2, atol=COUNT), 10, "the other seventeen go on")
-    robot.bus.faults.silent = set()
-    wait_until(lambda: len(last(ready["joint_states"]).name) == 18, 5, "it is back")
-    ready["statuses"].says("servos", "", level=DiagnosticStatus.OK)
 
 
 def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):

@@ -99,18 +99,6 @@ def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
     assert weighing.stored() == [0.4, 0.016, 0.0] and weighing._observer.load.mass == 0.4
 
 
-class History:
-    """A history of commands that counts how often its period is looked for."""
-
-    def __init__(self, period):
-        self.period, self.asked = period, 0
-
-    @property
-    def lag(self):
-        self.asked += 1
-        return self.period
-
-
 def windows(weighing, history, seconds, begin, cycles):
     """Let time pass: a command and a reading of each joint every 20 ms, an update every 60 ms; return the end [s]."""
     weighing._observer.commands.history = history
@@ -126,20 +114,9 @@ def windows(weighing, history, seconds, begin, cycles):
     return begin + seconds
 
 
-def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(weighing):
-    history, cycles = History(1.3), []
-    end = windows(weighing, history, 20.0, 0.0, cycles)
-    assert 13 <= len(cycles) <= 15
-    assert history.asked <= 2 * (len(cycles) + 1) + 1  # of five time windows in a cycle
-    history.period = None  # it stands
-    before = len(cycles)
-    windows(weighing, history, 5.0, end, cycles)
-    assert len(cycles) == before
-
-
 def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
     """A sway for weighing hides the period of the steps in the commands."""
-    history, cycles, now = History(None), [], [0.0]
+    history, cycles, now = SimpleNamespace(lag=None), [], [0.0]
     monkeypatch.setattr("hexapod_dynamics.nodes.prediction_messages.time.monotonic", lambda: now[0])
     for begin in range(20):  # gait_state comes once a second
         now[0] = float(begin)

@@ -149,12 +149,6 @@ def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
     assert end == f" | not well: 2 nodes | received: {ignored}"
 
 
-@pytest.mark.parametrize("level, begin", [(DiagnosticStatus.WARN, "\033[33m"), (DiagnosticStatus.ERROR, "\033[31m")])
-def test_a_problem_has_the_colour_of_its_level(level, begin):
-    assert walk_status.coloured("not well: imu", level) == f"{begin}not well: imu\033[0m"
-    assert walk_status.coloured("well", DiagnosticStatus.OK) == "well"
-
-
 @pytest.mark.parametrize(
     ("level", "values", "told"),
     [
