@@ -165,7 +165,8 @@ def interface_record() -> dict:
         angles = (servos if hasattr(servos, "quantise") else servos.counts).quantise(random.uniform(-2.3, 2.3, n))
         durations = random.choice([0.0, 0.0004, 0.0005, 0.02, 0.0205, 0.7, 29.9999, 31.0], n)
         chosen = random.random(n) < (1.0 if k % 3 == 0 else 0.4)
-        servos.write_pose(angles.tolist(), durations.tolist(), chosen.tolist())
+        moves = zip(range(n), angles.tolist(), durations.tolist(), strict=True)
+        servos.write_pose([move for move, moved in zip(moves, chosen, strict=True) if moved])
         note(f"pose {k}")
     for k in range(20):
         angle, duration = float(random.uniform(-2.0, 2.0)), float(random.uniform(0.0, 2.0))

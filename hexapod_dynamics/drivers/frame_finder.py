@@ -1,8 +1,26 @@
-"""Finds frames in a stream of bytes that may contain other bytes before, between and inside the frames."""
+"""Finds frames in a stream of bytes that may contain other bytes before, between and inside the frames; what a frame
+answers.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+Key = tuple[int, int]  # of an answer: the servo's id and the command, or where answers name none, the size of its data
+
+
+class Answer(NamedTuple):
+    """A frame that may be an answer: its data; when its last byte was received, monotonic [s]; the servo's error byte,
+    or the board's for it (0: the servo has replied to the board, else there is no data); `alone`: whether no bytes were
+    received behind it.
+    """
+
+    key: Key
+    data: bytes
+    came: float = 0.0
+    code: int = 0
+    alone: bool = True
 
 
 class FrameFinder(ABC):

@@ -58,31 +58,29 @@ class PoseWriter:
         now = time.monotonic()
         asked, silent = targets.tolist(), state.silent.tolist()
         chosen = self._choose(asked, silent, state, now)
-        if True not in chosen:
+        if not chosen:
             return False
         overhead, each = self._servos.pose_times
-        begin = now + overhead + chosen.count(True) * each  # time at which all frames have been sent
-        durations = [duration] * len(asked)
+        begin = now + overhead + len(chosen) * each  # time at which all frames have been sent
+        needed = dict.fromkeys(chosen, duration)
         if speed is not None:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
             # servos would exceed the allowed speed (here 1.1 times of it, so that a delay is caught up). All servos
             # arrive together, except those that do not answer.
-            here = [self.motions.setpoint_at(j, begin, target) for j, target in enumerate(asked)]
-            needed = [
-                max(min(abs(target - place) / (1.1 * fastest), 0.5), duration) if moved else duration
-                for target, place, fastest, moved in zip(asked, here, speed.tolist(), chosen, strict=True)
-            ]
-            together = max((time_ for time_, alone in zip(needed, silent, strict=True) if not alone), default=duration)
-            durations = [own if alone else together for own, alone in zip(needed, silent, strict=True)]
-        self._servos.write_pose(asked, durations, chosen)
-        for j, moved in enumerate(chosen):
-            if moved:
-                self.motions.begin(j, asked[j], durations[j], begin, asked[j])
-                self._time[j] = now
+            fastest = speed.tolist()
+            for j in chosen:
+                way = abs(asked[j] - self.motions.setpoint_at(j, begin, asked[j]))
+                needed[j] = max(min(way / (1.1 * fastest[j]), 0.5), duration)
+        together = max((needed[j] for j in chosen if not silent[j]), default=duration)
+        motions = [(j, asked[j], needed[j] if silent[j] else together) for j in chosen]
+        self._servos.write_pose(motions)
+        for j, target, lasts in motions:
+            self.motions.begin(j, target, lasts, begin, target)
+            self._time[j] = now
         return True
 
-    def _choose(self, asked: list, silent: list, state: ChainState, now: float) -> list[bool]:
-        """Return which servos get a new target, by a loop over numbers: numpy takes three times as long for 18."""
+    def _choose(self, asked: list, silent: list, state: ChainState, now: float) -> list[int]:
+        """Return the servos that get a new target, by a loop over numbers: numpy takes three times as long for 18."""
         missing, angles, stamps = state.missing.tolist(), state.angle.tolist(), state.stamp.tolist()
         oldest = 0.0
         for j, angle in enumerate(angles):
@@ -100,7 +98,8 @@ class PoseWriter:
                 least = math.inf
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
             due = not abs(target - self.motions.target(j)) <= least or age > self._refresh
-            chosen.append(due and not missing[j] and target == target)
+            if due and not missing[j] and target == target:
+                chosen.append(j)
         return chosen
 
 

@@ -37,6 +37,7 @@ Quantity = Literal[
 
 
 Idle = Callable[[], bool] | None  # called during a long wait for an answer: whether the wait may go on
+Motion = tuple[int, float, float]  # of a servo (index) to a set-point [rad] in a duration [s]
 
 
 class BusError(DeviceError):
@@ -196,18 +197,14 @@ class ServoInterface(ABC):
         return self.counts.quantise(angles) if self.counts else np.array(angles, float)
 
     @abstractmethod
-    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
-        """Queue set-points (n,) [rad], as `quantise` gives them, for the chosen (n,) servos; all start together.
-
-        durations (n,) [s]: of each servo's motion to its set-point.
-        """
+    def write_pose(self, motions: Sequence[Motion]) -> None:
+        """Queue motions of different servos to set-points as `quantise` gives them; all start together."""
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one set-point [rad] that starts at once; raises DeviceError beyond the servo's travel."""
         if self.counts:
             self.counts.setpoint(angle)
-        n = len(self.ids)
-        self.write_pose([angle] * n, [duration] * n, [other == index for other in range(n)])
+        self.write_pose([(index, angle, duration)])
 
     @abstractmethod
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motions, PortSettings, Quantity
+from hexapod_dynamics.drivers.frame_finder import Answer
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motion, Motions, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.register_packets import Packets, Register
-from hexapod_dynamics.drivers.servos.serial_servos import Answer, SerialServos
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -190,14 +191,13 @@ class RegisterServos(SerialServos):
         # A tenth faster than the motion needs, so that a servo that lags catches up.
         return self._goal(index, angle, 1.1 * abs(way) / max(duration, 1e-3), duration)
 
-    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
-        """Queue one sync write of set-points and speeds for the chosen servos."""
-        moved = [index for index, wanted in enumerate(chosen) if wanted]
-        self._measure_unknown(moved)
+    def write_pose(self, motions: Sequence[Motion]) -> None:
+        """Queue one sync write of set-points and speeds."""
+        self._measure_unknown([index for index, _, _ in motions])
 
         def pose() -> bytes:
             now = time.monotonic()
-            parts = [(self.ids[k], self._begin_motion(k, angles[k], durations[k], now)) for k in moved]
+            parts = [(self.ids[k], self._begin_motion(k, angle, duration, now)) for k, angle, duration in motions]
             return self._parser.sync_write(self.model.goal_block.address, parts)
 
         self.send(pose)

@@ -15,11 +15,10 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
 
 import serial
 
-from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.frame_finder import Answer, FrameFinder, Key
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, ServoInterface
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import CountScale
@@ -29,19 +28,6 @@ PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Docum
 BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
 UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
 LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
-Key = tuple[int, int]  # of an answer: the servo's id and the command, or where answers name none, the size of its data
-
-
-class Answer(NamedTuple):
-    """A frame that may be an answer: its data; when its last byte was received, monotonic [s]; the servo's error byte,
-    or the board's for it; `alone`: whether no bytes were received behind it.
-    """
-
-    key: Key
-    data: bytes
-    came: float
-    code: int = 0
-    alone: bool = True
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -81,11 +67,13 @@ class SerialServos(ServoInterface):
     settings: the port, best a stable path (/dev/serial/by-id/..., a udev link), its speed and its waits; `prove` is
     called before the port is opened and again before the first byte is written. modem_lines: state of RTS and DTR, set
     before the opening; None: as pyserial sets them. turnaround [s]: time of a servo before it answers, unless
-    `reply_timeout` includes it.
+    `reply_timeout` includes it. damage_ends_wait: whether a servo is asked again at once when its answer comes damaged.
+    reads_apart: whether another thread reads the port and feeds the parser.
     """
 
     modem_lines: bool | None = None
     turnaround = 0.0
+    damage_ends_wait = reads_apart = False
     _parser: FrameFinder  # of what is received
     _alarm: Wake  # while the port is open: ends a wait for an answer
 
@@ -225,56 +213,26 @@ class SerialServos(ServoInterface):
     # Requests --------------------------------------------------------------------------------------------------------
 
     def _exchange(
-        self,
-        request: bytes,
-        awaited: Collection[Key],
-        size: int,
-        idle: Idle,
-        timeout: float | None,
-        begin: bytes = b"",
+        self, request: bytes, awaited: Collection[Key], size: int, idle: Idle, timeout: float | None
     ) -> dict[Key, Answer]:
         """Send a request; return the answers that have come, by their keys. `fault` says why one is missing.
 
-        size [bytes]: of an answer, 0 if another thread receives. idle, timeout [s]: as in `read`, from when all could
-        have answered. begin: the first bytes of the only answer; if it comes damaged, the wait ends, so that the servo
-        is asked again at once.
+        size [bytes]: of an answer on the port. idle, timeout [s]: as in `read`, from when all could have answered.
         """
         if self._serial is None:
             raise self._not_open()
-        parser, found, earliest, over = self._parser, dict[Key, Answer](), 0.0, False
-        skipped = parser.skipped
+        parser, skipped = self._parser, self._parser.skipped
         for stale in self._receive(0.0, time.monotonic()):
             self._find_late(stale)
             self.strays += 1
-        if size:
+        if not self.reads_apart:
             parser.reset(echo=request)
         self.strays += parser.skipped - skipped
         damaged, skipped = parser.damaged, parser.skipped
         self.send(request)
         try:
-            sent, needed = self._finish_sending(), len(awaited) * (size * self.byte_time + self.turnaround)
-            deadline = sent + (timeout or self.reply_timeout) + needed
-            latest = deadline if idle is None else max(deadline, sent + self.patience)
-            while len(found) < len(awaited) and not self.interrupted:
-                now = time.monotonic()
-                if idle is not None and deadline <= now < latest and idle():
-                    deadline, over = min(latest, now + 0.004), False
-                if over or (begin and parser.broken.startswith(begin)):
-                    break
-                over = now >= deadline  # looked at once more: if this thread was woken too late, the answer is there
-                early = min(earliest, deadline) - now
-                wait = early if early > 0.0 else max(0.0, deadline - now)
-                for answer in self._receive(wait, now, reads=early <= 0.0):
-                    if answer.key in awaited and answer.alone:
-                        found[answer.key] = answer
-                    elif late := self._find_late(answer):  # the awaited answer will be as late
-                        deadline, over = max(deadline, sent + min(1.5 * late, self.patience) + needed), False
-                        latest = max(latest, deadline)
-                    else:
-                        self.strays += 1
-                if size and parser.incomplete and len(awaited) == 1:
-                    # Do not wake for each byte: the remaining bytes take this time.
-                    earliest = time.monotonic() + (size - parser.incomplete) * self.byte_time
+            sent = self._finish_sending()
+            found = self._await_answers(sent, awaited, size, idle, timeout)
         finally:
             self._prepare_to_send()
         if len(found) == len(awaited):
@@ -282,10 +240,44 @@ class SerialServos(ServoInterface):
             self._owed.clear()  # the line keeps the order, so answers to earlier requests are lost
             return found
         self._owed.extend((key, sent) for key in awaited if key not in found)
-        noisy = parser.skipped > skipped or (size > 0 and parser.incomplete > 0)
+        noisy = parser.skipped > skipped or (parser.incomplete > 0 and not self.reads_apart)
         self.strays += noisy
-        self.fault = Fault.of(parser.broken.startswith(begin) if begin else parser.damaged > damaged, noisy)
+        self.fault = Fault.of(self._is_damaged(damaged), noisy)
         return found
+
+    def _await_answers(
+        self, sent: float, awaited: Collection[Key], size: int, idle: Idle, timeout: float | None
+    ) -> dict[Key, Answer]:
+        """Return the answers to a request that had been sent at the monotonic time `sent` [s]; see `_exchange`."""
+        found, earliest, over, damaged = dict[Key, Answer](), 0.0, False, self._parser.damaged
+        needed = len(awaited) * (size * self.byte_time + self.turnaround)
+        deadline = sent + (timeout or self.reply_timeout) + needed
+        latest = deadline if idle is None else max(deadline, sent + self.patience)
+        while len(found) < len(awaited) and not self.interrupted:
+            now = time.monotonic()
+            if idle is not None and deadline <= now < latest and idle():
+                deadline, over = min(latest, now + 0.004), False
+            if over or (self.damage_ends_wait and self._is_damaged(damaged)):
+                break
+            over = now >= deadline  # looked at once more: if this thread was woken too late, the answer is there
+            early = min(earliest, deadline) - now
+            wait = early if early > 0.0 else max(0.0, deadline - now)
+            for answer in self._receive(wait, now, reads=early <= 0.0):
+                if answer.key in awaited and answer.alone:
+                    found[answer.key] = answer
+                elif late := self._find_late(answer):  # the awaited answer will be as late
+                    deadline, over = max(deadline, sent + min(1.5 * late, self.patience) + needed), False
+                    latest = max(latest, deadline)
+                else:
+                    self.strays += 1
+            begun = 0 if self.reads_apart else self._parser.incomplete
+            if begun and len(awaited) == 1:  # do not wake for each byte: the remaining bytes take this time
+                earliest = time.monotonic() + (size - begun) * self.byte_time
+        return found
+
+    def _is_damaged(self, before: int) -> bool:
+        """Whether an answer has come damaged; before: how many frames had been damaged before the request."""
+        return self._parser.damaged > before
 
     def _finish_sending(self) -> float:
         """Return the monotonic time [s] at which all that was sent has left the line, which receives from then on."""

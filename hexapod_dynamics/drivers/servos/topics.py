@@ -19,6 +19,7 @@ from hexapod_dynamics.drivers.servos.interface import (
     BusError,
     Fault,
     Idle,
+    Motion,
     Motions,
     PortSettings,
     Quantity,
@@ -231,17 +232,15 @@ class TopicServos(ServoInterface):
         self._echo.command(targets)
         self.publish(targets, duration)
 
-    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+    def write_pose(self, motions: Sequence[Motion]) -> None:
         """Publish the set-points of all joints that have one; the others keep theirs."""
-        now, longest = time.monotonic(), 0.0
+        now = time.monotonic()
         with self._sending:
             if self.interrupted:
                 return
-            for index, wanted in enumerate(chosen):
-                if wanted:
-                    self._motions.begin(index, angles[index], durations[index], now, float(self._angle[index]))
-                    longest = max(longest, durations[index])
-            self._send(longest)
+            for index, angle, duration in motions:
+                self._motions.begin(index, angle, duration, now, float(self._angle[index]))
+            self._send(max((duration for _, _, duration in motions), default=0.0))
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Do nothing: torque belongs to the other driver; requests for it stay unconfirmed."""

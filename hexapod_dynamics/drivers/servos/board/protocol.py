@@ -13,7 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.frame_finder import Answer, FrameFinder
 from hexapod_dynamics.drivers.servos.lx.protocol import REPLY, Command
 from hexapod_dynamics.errors import DeviceError
 
@@ -68,6 +68,7 @@ READS = {
     Command.TEMP_MAX_LIMIT_READ: ServoCommand.READ_TEMPERATURE_LIMIT,
 }
 _ANSWER_SIZES = {int(read): REPLY[command].size for command, read in READS.items()}
+LONGEST_ANSWER = 8 + max(_ANSWER_SIZES.values())  # bytes of its frame
 _REPORTS = {  # layouts of the data that the board sends unasked; of SBUS: 16 channels and four flags
     Function.SYSTEM: struct.Struct("<BH"),
     Function.BUTTON: struct.Struct("<BB"),
@@ -79,15 +80,6 @@ _REPORTS = {  # layouts of the data that the board sends unasked; of SBUS: 16 ch
 # write to: monotonic time [s], which all processes of a computer share; ax, ay, az [g], gx, gy, gz [deg/s].
 SOCKET, SAMPLE = "board_imu.sock", struct.Struct("<d6f")
 PRESSED = 0x01  # event of a button; others are its release, clicks and long presses
-
-
-class Answer(NamedTuple):
-    """The board's answer for one servo; success 0: the servo replied to the board, else there is no data."""
-
-    servo_id: int
-    command: int
-    success: int
-    data: bytes
 
 
 class Battery(NamedTuple):
@@ -224,8 +216,8 @@ def parse_answer(data: bytes) -> Answer | None:
         return None
     servo_id, command, success = data[:3]
     if success:
-        return Answer(servo_id, command, success, b"")
-    return Answer(servo_id, command, 0, data[3:]) if len(data) == 3 + _ANSWER_SIZES[command] else None
+        return Answer((servo_id, command), b"", code=success)
+    return Answer((servo_id, command), data[3:]) if len(data) == 3 + _ANSWER_SIZES[command] else None
 
 
 def parse_report(function: int, data: bytes) -> Report | None:

@@ -16,11 +16,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
+from hexapod_dynamics.drivers.frame_finder import Answer
 from hexapod_dynamics.drivers.servos.board import protocol as frames
 from hexapod_dynamics.drivers.servos.board.protocol import Frame, FrameParser, ServoCommand
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motion, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, MOVE_SIZE, QUANTITIES, value_of
-from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, Answer, SerialServos
+from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, SerialServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
@@ -98,7 +99,7 @@ class BoardServos(SerialServos):
     """
 
     readable = BUS_SERVO_READABLE
-    modem_lines = False
+    modem_lines, reads_apart = False, True
     _parser: FrameParser
 
     def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
@@ -187,24 +188,19 @@ class BoardServos(SerialServos):
         self.free_at = max(self.free_at, self._line_free)
         self.busy_time += duration
 
-    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
-        """Queue one frame with the chosen servos' set-points; one frame for each duration where these differ."""
-        groups: dict[int, list[int]] = {}  # indices of servos by duration [ms]
-        for index, wanted in enumerate(chosen):
-            if wanted:
-                groups.setdefault(round(durations[index] * 1000.0), []).append(index)
+    def write_pose(self, motions: Sequence[Motion]) -> None:
+        """Queue one frame with the set-points; one frame for each duration where these differ."""
+        groups: dict[int, list[tuple[int, int]]] = {}  # ids and counts by duration [ms]
+        for index, angle, duration in motions:
+            groups.setdefault(round(duration * 1000.0), []).append((self.ids[index], BUS_SERVO.count(angle)))
 
         def pose() -> bytes:
-            built = b""
-            for milliseconds, indices in groups.items():
-                targets = [(self.ids[index], BUS_SERVO.count(angles[index])) for index in indices]
-                built += frames.set_positions(0.001 * milliseconds, targets)
-                for index in indices:
-                    self._sent[index] = angles[index]
-            return built
+            for index, angle, _ in motions:
+                self._sent[index] = angle
+            return b"".join(frames.set_positions(0.001 * each, targets) for each, targets in groups.items())
 
         self.send(pose)
-        self._occupy(MOVE_SIZE * sum(map(len, groups.values())))
+        self._occupy(MOVE_SIZE * len(motions))
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque on or off, one frame a servo, for all these servos `copies` times."""
@@ -245,7 +241,8 @@ class BoardServos(SerialServos):
             raise self._not_open()
         self._check_alive()
         asked, key = max(time.monotonic(), self._line_free), (self.ids[index], frames.READS[QUANTITIES[quantity]])
-        answer = self._exchange(frames.servo_request(key[1], key[0]), (key,), 0, idle, timeout).get(key)
+        request = frames.servo_request(key[1], key[0])
+        answer = self._exchange(request, (key,), frames.LONGEST_ANSWER, idle, timeout).get(key)
         if answer is None:
             self.strays = len(self._owed)
             self._check_alive()
@@ -268,8 +265,7 @@ class BoardServos(SerialServos):
         """Return the answers that the reading thread has received, or receives within `wait` [s]."""
         if not self._answers:
             self._wait(wait, now, reads=False)
-        if self._failure is not None:
-            raise self._lost(self._failure)
+        self._check_alive()
         return [self._answers.popleft() for _ in range(len(self._answers))]
 
     def _check_alive(self) -> None:
@@ -313,7 +309,7 @@ class BoardServos(SerialServos):
             if frame.function != frames.Function.BUS_SERVO:
                 self._report(frame, at, parser.skipped > skipped)
             elif answer := frames.parse_answer(frame.data):
-                answers.append(Answer(answer[:2], answer.data, at, answer.success))
+                answers.append(answer._replace(came=at))
         return answers
 
     def _report(self, frame: Frame, came: float, noisy: bool) -> None:

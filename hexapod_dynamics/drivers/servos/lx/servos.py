@@ -10,11 +10,12 @@ import termios
 from collections.abc import Sequence
 from typing import Any
 
+from hexapod_dynamics.drivers.frame_finder import Answer
 from hexapod_dynamics.drivers.gpio import GpioDirection
-from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity, no_reply
+from hexapod_dynamics.drivers.servos.interface import Idle, Motion, PortSettings, Quantity, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.serial_servos import Answer, SerialServos
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
 
@@ -26,7 +27,9 @@ class LxServos(SerialServos):
     """
 
     readable = BUS_SERVO_READABLE
+    damage_ends_wait = True
     _parser: lx.FrameParser
+    _begin: bytes  # of the awaited answer
 
     def __init__(self, settings: PortSettings, ids: Sequence[int], direction: GpioDirection | None = None) -> None:
         super().__init__(settings, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
@@ -67,11 +70,15 @@ class LxServos(SerialServos):
         for at most `patience`: a simulated servo may answer late, and a late answer would disturb the next exchange.
         """
         key, size = (servo_id, command), lx.reply_size(command)
-        found = self._exchange(lx.read_request(*key), (key,), size, idle, timeout, lx.reply_begin(*key))
+        self._begin = lx.reply_begin(*key)
+        found = self._exchange(lx.read_request(*key), (key,), size, idle, timeout)
         if not found:
             return None
         self.read_time = found[key].came - size * self.byte_time
         return found[key].data
+
+    def _is_damaged(self, before: int) -> bool:
+        return self._parser.broken.startswith(self._begin)
 
     def _finish_sending(self) -> float:
         if self._direction is not None:
@@ -102,11 +109,9 @@ class LxServos(SerialServos):
 
     # Of the interface ------------------------------------------------------------------------------------------------
 
-    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
-        """Queue a latched move for each chosen servo and one start."""
-        poses = zip(self.ids, angles, durations, chosen, strict=True)
-        moves = ((servo_id, BUS_SERVO.count(angle), duration) for servo_id, angle, duration, wanted in poses if wanted)
-        self.send(lx.pose(moves))
+    def write_pose(self, motions: Sequence[Motion]) -> None:
+        """Queue a latched move for each motion and one start."""
+        self.send(lx.pose((self.ids[index], BUS_SERVO.count(angle), duration) for index, angle, duration in motions))
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one move that starts at once."""

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hexapod_dynamics.drivers.frame_finder import Answer
 from hexapod_dynamics.drivers.servos.board import protocol as frames
 from hexapod_dynamics.drivers.servos.board.protocol import (
-    Answer,
     FrameParser,
     Function,
     Pad,
@@ -59,8 +59,8 @@ def test_one_changed_bit_is_never_accepted_and_the_next_frame_is_found(payload, 
 
 def test_an_answer_with_success_other_than_zero_has_no_values():
     good = bytes((7, ServoCommand.READ_POSITION, 0)) + struct.pack("<h", -12)
-    assert frames.parse_answer(good) == Answer(7, ServoCommand.READ_POSITION, 0, struct.pack("<h", -12))
-    assert frames.parse_answer(bytes((7, ServoCommand.READ_POSITION, 0xFF, 0, 0))) == Answer(7, 5, 0xFF, b"")
+    assert frames.parse_answer(good) == Answer((7, ServoCommand.READ_POSITION), struct.pack("<h", -12))
+    assert frames.parse_answer(bytes((7, ServoCommand.READ_POSITION, 0xFF, 0, 0))) == Answer((7, 5), b"", code=0xFF)
     assert frames.parse_answer(good[:-1]) is None
     assert frames.parse_answer(b"\x07\x99\x00\x01") is None
 

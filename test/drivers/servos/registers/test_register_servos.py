@@ -131,7 +131,7 @@ def test_a_time_based_profile_gets_the_duration(make, drive_mode):
     rig = make("xm", registers={10: (drive_mode, 1)})
     rig.driver.open()
     rig.driver.read(0, "position")
-    rig.driver.write_pose([0.6] * 3, [0.5, 0.02, 2.0], [True] * 3)
+    rig.driver.write_pose([(k, 0.6, duration) for k, duration in enumerate((0.5, 0.02, 2.0))])
     time.sleep(0.1)
     goals = {servo: data for servo, address, data, _ in rig.written if address == 112}
     assert [int.from_bytes(goals[servo][:4], "little") for servo in IDS] == [500, 20, 2000]  # [ms]
@@ -218,7 +218,7 @@ def test_an_echo_of_the_adapter_is_passed_over(rig):
 def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     rig.driver.read(0, "position")
     begin = time.monotonic()
-    rig.driver.write_pose([1.1] * 3, [3.0] * 3, [True] * 3)
+    rig.driver.write_pose([(k, 1.1, 3.0) for k in range(3)])
     wait_until(lambda: rig.setpoints[0] > 0.4, what="it is on its way")
     assert time.monotonic() - begin > 0.7, "a third of the way takes a third of the time"
     assert rig.driver.stop_now() and rig.driver.interrupted
@@ -236,7 +236,7 @@ def test_a_pose_that_a_stop_has_kept_back_leaves_no_trace(rig, monkeypatch):
     """The stop comes while the pose is prepared: a second stop must not take the servos along its way."""
     assert rig.driver.read(0, "position") is not None
     monkeypatch.setattr(rig.driver, "_measure_unknown", lambda indices: rig.driver.stop_now())
-    rig.driver.write_pose([1.1] * 3, [0.5] * 3, [True] * 3)
+    rig.driver.write_pose([(k, 1.1, 0.5) for k in range(3)])
     time.sleep(0.2)
     rig.driver.resume()
     rig.driver.stop()
@@ -245,7 +245,7 @@ def test_a_pose_that_a_stop_has_kept_back_leaves_no_trace(rig, monkeypatch):
 
 
 def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one_has_none(rig):
-    rig.driver.write_pose([0.5] * 3, [0.05] * 3, [True] * 3)
+    rig.driver.write_pose([(k, 0.5, 0.05) for k in range(3)])
     time.sleep(0.15)
     rig.driver.switch_torque(range(3), False)
     time.sleep(0.05)
@@ -265,7 +265,7 @@ def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one
 @pytest.mark.parametrize("reopened", [False, True])
 def test_a_stop_of_servos_without_torque_gives_them_none(rig, reopened):
     """With protocol 1 a set-point switches the torque on: the legs would go to where they were sent last."""
-    rig.driver.write_pose([0.5] * 3, [0.05] * 3, [True] * 3)
+    rig.driver.write_pose([(k, 0.5, 0.05) for k in range(3)])
     time.sleep(0.15)
     rig.driver.switch_torque(range(3), False)
     time.sleep(0.05)
@@ -279,7 +279,7 @@ def test_a_stop_of_servos_without_torque_gives_them_none(rig, reopened):
     time.sleep(0.1)
     assert not rig.servos.loaded.any()
     rig.driver.resume()
-    rig.driver.write_pose([0.2] * 3, [0.05] * 3, [True] * 3)
+    rig.driver.write_pose([(k, 0.2, 0.05) for k in range(3)])
     rig.driver.stop(1)
     time.sleep(0.15)
     assert rig.servos.loaded.all() == (rig.driver.model.name != "xl330")  # there torque is switched on by its register
