@@ -31,18 +31,6 @@ def test_an_array_out_of_a_pickle_a_copy_and_one_that_is_read_only_are_taken(arg
     np.testing.assert_array_equal(MODEL.forward_dynamics(*given), expected)
 
 
-def test_a_wrong_number_out_of_a_pickle_is_refused_by_its_own_name():
-    q = pickle.loads(pickle.dumps(np.full(18, np.nan)))
-    with pytest.raises(DynamicsError, match="q: .*not finite"):
-        MODEL.forward_dynamics(np.eye(3), q, np.zeros(24), np.zeros(18))
-
-
-@pytest.mark.parametrize("given", [[], arguments()[:3], [*arguments(), None, None, 1]])
-def test_another_number_of_arguments_is_a_type_error(given):
-    with pytest.raises(TypeError):
-        MODEL.forward_dynamics(*given)
-
-
 @pytest.mark.parametrize(
     "stranger",
     [

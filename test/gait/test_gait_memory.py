@@ -1,9 +1,7 @@
 """Memory of the compiled gaits: what Python hands over is checked, copies and pickles are independent."""
 
 import copy
-import importlib
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,31 +11,7 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.papers.optimal_gait import OptimalGait
-
-
-def test_the_core_is_compiled_and_not_older_than_its_sources():
-    module = Path(importlib.import_module("hexapod_dynamics.core._core").__file__)
-    for pattern in ("*.h", "*.pyx", "*.pxi", "*.c"):
-        for path in module.parent.glob(pattern):
-            assert path.stat().st_mtime <= module.stat().st_mtime, f"{path} is newer: build the package again"
-
-
-SPOILED = {
-    "no struct": leg_table(ROBOT).view(float),
-    "with gaps": np.repeat(leg_table(ROBOT), 2)[::2],
-    "list": list(leg_table(ROBOT)),
-    "one too few": leg_table(ROBOT)[1:],
-    "none": None,
-}
-
-
-@pytest.mark.parametrize("legs", SPOILED.values(), ids=SPOILED)
-def test_legs_that_do_not_fit_are_refused(legs):
-    cycle, box = _core.PlanCycle(6), ROBOT.body.box_and_com
-    with pytest.raises(ValueError, match="fields to_leg, mount, lengths"):
-        cycle.evaluate(_core.PlanNumbers(), legs, box, 1.0, 9.81, np.zeros(3), _core.Findings())
 
 
 @pytest.mark.parametrize("count", [0, 9])
@@ -46,14 +20,6 @@ def test_only_as_many_legs_as_the_core_knows_are_taken(count):
     for make in (lambda: _core.Walk(legs), lambda: _core.Tripod(legs), lambda: _core.PlanCycle(count)):
         with pytest.raises(ValueError, match=f"{count} legs given, 1 to 8 are allowed"):
             make()
-
-
-def test_a_record_of_another_kind_is_refused():
-    cycle, box = _core.PlanCycle(6), ROBOT.body.box_and_com
-    with pytest.raises(TypeError, match="GaitState given, PlanNumbers needed"):
-        cycle.evaluate(_core.GaitState(), leg_table(ROBOT), box, 1.0, 9.81, np.zeros(3), _core.Findings())
-    with pytest.raises(TypeError, match="GaitState given, PlanNumbers needed"):
-        _core.PlanNumbers().load(_core.GaitState())
 
 
 def pickled(gait):

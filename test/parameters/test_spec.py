@@ -5,10 +5,9 @@ import dataclasses
 import pytest
 
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.parameters import commands, damage_manager
-from hexapod_dynamics.parameters.catalogue import NODES, own, shared
+from hexapod_dynamics.parameters import commands
 from hexapod_dynamics.parameters.spec import ParameterSpec
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
 
@@ -32,33 +31,9 @@ def test_an_impossible_entry_of_the_list_is_refused(values, words):
     assert words in str(error.value)
 
 
-def test_types_are_named_as_in_ros():
-    defaults = [True, 1, 1.0, "", [""], [0.0]]
-    types = ["bool", "integer", "double", "string", "string_array", "double_array"]
-    assert [ParameterSpec("name", default, "text").type for default in defaults] == types
-
-
 def test_a_derived_default_is_that_of_its_source():
     (speed_limit,) = (each for each in commands.GUARD if each.name == "speed_limit")
     robot = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, speed_limit=4.5))
     assert speed_limit.default_for(robot) == 4.5
     assert commands.RATE.default_for(0.0125) == 80.0
     assert commands.COMMAND_PERIOD.default_for() == 0.02
-
-
-def test_each_node_has_each_name_once_and_every_parameter_is_described():
-    for node, parameters in NODES.items():
-        names = [parameter.name for parameter in parameters]
-        assert len(names) == len(set(names)), node
-        assert all(parameter.description for parameter in parameters), node
-        assert {each.name for each in own(node)} | (shared().keys() & set(names)) == set(names)
-
-
-def test_damage_manager_has_a_parameter_for_each_part_of_the_robot():
-    morphology = Morphology.whole(ROBOT).without("RM")
-    parameters = damage_manager.parameters_of(morphology)
-    assert {parameter.name: parameter.default for parameter in parameters} == morphology.parameters()
-    described = {parameter.name: parameter.description for parameter in parameters}
-    assert described["links.LM.femur"].startswith("link LM.femur exists")
-    assert described["legs.RM"].startswith("leg RM exists")
-    assert not any("<" in text for pair in described.items() for text in pair)
