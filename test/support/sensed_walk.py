@@ -77,7 +77,8 @@ class SensedWalk(Walk):
     """A Walk without a damage detector that notes truth and prediction.
 
     gait: a TripodGait by default. known: the Robot that the program has, with servo zeros and the mounting of the IMU
-    as identified. settings: of the prediction. every: samples between two rows. rests: of Walk.
+    as identified. settings: of the prediction. every: samples between two rows. rests, timestep: of Walk; by default
+    MuJoCo has 2 ms, and the built-in physics 1 ms, which is shorter than that of the model that predicts.
 
     rows: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and of integrated commands,
     the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row, then true and
@@ -98,6 +99,7 @@ class SensedWalk(Walk):
         known: Robot | None = None,
         every: int = 10,
         rests: float = RESTS,
+        timestep: float | None = None,
     ) -> None:
         onboard = Onboard(known or robot, "off", "asked", gait=gait or TripodGait(), prediction=settings)
         self.rows: list[list[float]] = []
@@ -105,8 +107,7 @@ class SensedWalk(Walk):
         self._every = every
         self._frame: Any = None  # of the world, at the observer's start: place and yaw
         self.odometry, self.dead = LegOdometry(onboard.robot, onboard.morphology), np.zeros(3)
-        # MuJoCo's own; the built-in physics has a shorter one than the model that predicts.
-        timestep = 2e-3 if physics == "mujoco" else 1e-3
+        timestep = timestep or (2e-3 if physics == "mujoco" else 1e-3)
         super().__init__(onboard, physics, truth, seed, robot=robot, timestep=timestep, rests=0.0)
         self.play = 0.0  # the dead band of the servos is learnt from readings without noise
         self.run(rests)
