@@ -1,4 +1,4 @@
-"""gait in a process of its own, fed by hand: commands, falls, pushes, what is missing, a foot to press down."""
+"""gait in a process of its own, fed by hand: commands, falls, what is missing, a foot to press down."""
 
 import math
 import os
@@ -69,17 +69,17 @@ def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_comma
 
 
 class Attitude:
-    """Messages imu/data of a robot at rest with a roll angle, which a force per mass pushes to the left."""
+    """Messages imu/data of a robot at rest with a roll angle."""
 
     def __init__(self):
-        self.roll = self.push = 0.0
+        self.roll = 0.0
 
     def __call__(self):
         rotation = rotation_from_vector([self.roll, 0.0, 0.0])
         message = Imu()
         turn, force = message.orientation, message.linear_acceleration
         turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
-        force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2] + [0.0, self.push, 0.0])
+        force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2])
         return message
 
 
@@ -115,19 +115,6 @@ def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe
         other.publish(Twist())
         wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
     probe.node.destroy_publisher(other)
-
-
-def test_a_walking_robot_that_is_pushed_braces_and_walks_on(gait, probe):
-    imu, states = Attitude(), probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
-    with probe.publishing("/g/imu/data", imu, 0.02), probe.publishing("/g/cmd_vel", forward):
-        wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-        time.sleep(2.0)
-        states.clear()
-        imu.push = 12.0
-        wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
-        imu.push = 0.0
-        wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
-        wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
 
 
 def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gait, probe):
