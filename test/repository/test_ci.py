@@ -37,20 +37,6 @@ def test_the_tests_that_take_long_are_there():
     assert [name for name in (*LONG, *LONGEST) if not (ROOT / "test" / name).exists()] == []
 
 
-def test_the_folders_that_the_computing_step_does_not_look_into_have_no_test_that_only_computes():
-    ignored = re.findall(r"--ignore test/(\S+?)[\s)]", SCRIPT)
-    assert ignored
-    assert {MARKERS[name] for name in ignored} == {"ros"}
-
-
-def test_every_marker_of_a_default_run_has_its_step():
-    parts = re.findall(r"-m '([^']*)'", SCRIPT)
-    assert {
-        "(pure or long or papers) and not slow",
-        "(waiting or paced or alone) and not slow",
-    } <= set(parts)
-
-
 @pytest.fixture
 def run_ci(tmp_path):
     """Run .ci/run as written where everything that it calls passes at once, but what contains the given words."""

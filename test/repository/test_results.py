@@ -66,11 +66,3 @@ def test_a_program_writes_its_numbers_command_date_and_commit(results, tmp_path,
     assert "| warmest | 60 | 61.0 degrees |" in results.page_with_table(page)
     results.record(None, "RM LM", warmest=0.0)  # without --json nothing is written
     assert json.loads(file.read_text())["runs"]["RM LM"]["numbers"] == {"warmest": 61.0, "speed": 0.07}
-
-
-def test_a_page_without_the_table_of_its_data_is_an_error(results, tmp_path):
-    (tmp_path / "page.json").write_text('{"columns": ["measured"], "runs": {}, "rows": []}')
-    page = tmp_path / "page.md"
-    page.write_text("# Page\n")
-    with pytest.raises(ValueError, match=r"page\.md: one table that begins with `\| what \|`"):
-        results.page_with_table(page)
