@@ -17,7 +17,6 @@ from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
 from hexapod_dynamics.robot.urdf import to_urdf
-from hexapod_dynamics.simulation import Simulator
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -76,19 +75,6 @@ def test_the_model_moves_as_with_the_joint_held_there(bent):
     )
     np.testing.assert_array_equal(there, same)
     assert np.abs(there - elsewhere).max() > 0.1
-
-
-def test_a_joint_that_bends_while_it_moves_is_an_impact_as_with_one_that_locks(bent):
-    """The robot's momentum is kept in both, so that the body moves on alike."""
-    after = []
-    for morphology in (bent, WHOLE.locked("RF.tibia", 0.35)):
-        simulator = Simulator(ROBOT)
-        simulator.position[2] = 0.5
-        simulator.nu[6:] = np.linspace(-3.0, 3.0, 18)
-        simulator.set_morphology(morphology)
-        after.append(simulator.nu.copy())
-    np.testing.assert_array_equal(*after)
-    assert np.abs(after[0][:6]).max() > 0.01
 
 
 def test_urdf_and_mjcf_have_the_joint_fixed_in_its_colour(bent):
