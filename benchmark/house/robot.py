@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from support.gait_joints import JointMap, with_gait_joints
+from house.gait_joints import JointMap, with_gait_joints
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot, Servo
