@@ -12,7 +12,8 @@ least 7 of 10 seeds. Nothing of theirs is in this repository; without a checkout
 
 Our side: `Robot.from_mjcf`, plans of the planner for these legs (benchmark/house/plans.yaml), improved by CMA-ES in
 their simulator on seeds 100 to 109 (`--tune`), walked as a table of one cycle with a heading hold. told: the damage is
-known at once; untold: from joint readings (house/recovery.py). tripod: theirs, run here.
+known at once; untold: the package's damage detector finds it, by 150 joint readings and 50 attitudes a second, with
+its packaged weights (house/recovery.py). tripod: theirs, run here.
 """
 
 import json
@@ -57,7 +58,7 @@ def table(outcomes, rows, cases, seeds, name_of, file):
     share = NEEDED / 10
     lines = ["| controller | cases recovered | cases upright | walks recovered | here |", "|---|---|---|---|---|"]
     for row in rows:
-        by = [outcomes[row, case] for case in cases if outcomes[row, case]]
+        by = [outcomes[row, case] for case in cases]
         recovered = sum(sum(w["recovered"] for w in walks) >= share * len(seeds) for walks in by)
         upright = sum(sum(not w["fell"] for w in walks) >= share * len(seeds) for walks in by)
         count = sum(w["recovered"] for walks in by for w in walks)
@@ -73,9 +74,6 @@ def table(outcomes, rows, cases, seeds, name_of, file):
         cells = []
         for row in rows:
             walks = outcomes[row, case]
-            if not walks:
-                cells.append("not run")
-                continue
             speeds = [w["v_last8"] for w in walks if not w["fell"]]
             mean = f"{sum(speeds) / len(speeds):.3f}" if speeds else "-"
             fell = sum(w["fell"] for w in walks)
@@ -98,15 +96,13 @@ def needs(outcomes, rows, file):
             f"set-point {max(w['rate'] for w in walks):.1f} rad/s."
         )
         if row == "untold":
-            right = sum(w["diag"] == w["true_legs"] for w in walks)
-            late = sorted(w["t_detect_s"] for w in walks if w["t_detect_s"] is not None)
-            middle = f"{late[len(late) // 2]:.2f} s" if late else "never"
+            named = sum(w["diag"] == w["true_legs"] for w in walks)
+            wrong = sum(not set(w["diag"] or ()) <= set(w["true_legs"]) for w in walks)
             early = sum(w["false_alarm"] for w in walks)
-            after = late[len(late) // 2] if late else None
-            results.record(file, "names", named=right, walks=len(walks), after=after, early=early)
+            results.record(file, "names", named=named, wrong=wrong, early=early)
             lines.append(
-                f"- untold: the lost legs named exactly in {right} of {len(walks)} walks, {middle} after the loss "
-                f"(median); declared before it: {early}."
+                f"- untold: the lost legs named exactly in {named} of {len(walks)} walks; a leg that is not lost in "
+                f"{wrong}; declared before the loss: {early}."
             )
     return lines
 
@@ -119,7 +115,6 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--rows", default="told,untold,tripod")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--stored", action="store_true", help="run nothing: the tables of what --store has")
     parser.add_argument("--store", type=Path, help="file of finished walks: a run that was interrupted goes on from it")
     parser.add_argument("--tune", default="")
     parser.add_argument("--seconds", type=float, default=120.0)
@@ -143,11 +138,7 @@ def main():
         known = [other["seed"] for other in outcomes[walk["row"], walk["case"]]]
         if walk["seed"] in seeds and walk["seed"] not in known:
             outcomes[walk["row"], walk["case"]].append(walk)
-    if given.stored:
-        rows = [row for row in rows if any(outcomes[row, case] for case in cases)]
-    left = (
-        [] if given.stored else [(row, case) for row in rows for case in cases if len(outcomes[row, case]) < len(seeds)]
-    )
+    left = [(row, case) for row in rows for case in cases if len(outcomes[row, case]) < len(seeds)]
     with WorkerProcesses(given.jobs) as pool:
         futures = [pool.submit(walks_of, given.checkout, row, case, seeds) for row, case in left]
         for future in futures:

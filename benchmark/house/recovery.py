@@ -10,20 +10,28 @@ import numpy as np
 from house.robot import House
 from house.table_walk import TableWalk
 
+from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.detection.features import what_is_left
+from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, tripod_plan
-from hexapod_dynamics.robot.checked_yaml import Section, load_yaml
+from hexapod_dynamics.onboard.damage_detection import DamageDetection
+from hexapod_dynamics.onboard.declarations import Declarations
+from hexapod_dynamics.onboard.inputs import ImuReading
+from hexapod_dynamics.onboard.onboard import EVERY
+from hexapod_dynamics.onboard.servos import ReadingsBus
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.checked_yaml import Section
+from hexapod_dynamics.robot.yaml_text import load_yaml
+from hexapod_dynamics.se3 import rotation_from_quaternion
 
 COMMANDED = 0.25  # [m/s], theirs
 PLANS = Path(__file__).parent / "plans.yaml"
 # Their whole robot's tripod: period [s], height [m] of the body, share of the cycle in which a leg stands, lift [m].
 WHOLE = {"period": 0.8, "height": 0.125, "duty": 0.55, "lift": 0.03}
-# A joint of their soft servos is astray beyond this residual [rad], its usual one taken off; a leg is lost where so
-# many of its joints are. Usual: the largest of the whole robot's walk from BEGIN to END [s].
-ASTRAY, LOST = 0.2, 2
-BEGIN, END, READINGS = 1.0, 3.5, 3
-# Ticks for which a leg is astray before it is declared: at first, and once others are declared and the robot changes
-# its gait.
-CONFIRM, CONFIRM_LATER = 6, 40
+# Their servos start at once, and have no guard that bounds commands.
+SETTINGS = DetectorSettings(
+    command_delay=0.0, guard=GuardSettings(speed_limit=100.0, approach_speed=100.0, step_limit=10.0)
+)
 
 
 @dataclass(frozen=True)
@@ -53,29 +61,34 @@ def entry_of(walk: Walk) -> dict[str, Any]:
     return {"speed": round(walk.speed, 4), "start": round(walk.start, 4), **walk.plan.written()}
 
 
-class JointDetector:
-    """Tells which legs do not follow, from their joint readings and our set-points."""
+class Detection:
+    """Finds damage as the nodes `servos`, `damage_detector` and `damage_manager` do: the bus asks some joints, the
+    detector decides, and what it declares is adopted.
+    """
 
-    def __init__(self, joints: int) -> None:
-        self._residuals = np.zeros((0, joints))
-        self._usual, self._astray_for = np.zeros(joints), np.zeros(joints // 3, int)
-        self._known: set[int] = set()
+    def __init__(self, robot: Robot) -> None:
+        self._bus, self._declarations = ReadingsBus(robot), Declarations(robot)
+        self._detection = DamageDetection(robot, settings=SETTINGS)
+        self._due = 0.0
 
-    def update(self, time: float, measured: np.ndarray, wanted: np.ndarray) -> tuple[int, ...]:
-        """Take readings and set-points (n,) [rad]; return the numbers of the legs that are lost."""
-        residuals = measured - wanted
-        if time <= END:
-            if time >= BEGIN:
-                self._usual = np.maximum(self._usual, np.abs(residuals))
-            return ()
-        beyond = np.sign(residuals) * np.maximum(np.abs(residuals) - self._usual, 0.0)
-        self._residuals = np.vstack([self._residuals, beyond])[-READINGS:]
-        astray = np.sqrt(np.mean(self._residuals**2, axis=0)) > ASTRAY
-        legs = astray.reshape(-1, 3).sum(axis=1) >= LOST
-        self._astray_for = np.where(legs, self._astray_for + 1, 0)
-        if self._astray_for.max() >= (CONFIRM_LATER if self._known else CONFIRM):
-            self._known |= {int(i) for i in np.flatnonzero(legs)}
-        return tuple(sorted(self._known))
+    def command(self, t: float, positions: np.ndarray) -> None:
+        """Process the set-points (n,) [rad] that are commanded at the time t [s]."""
+        self._detection.command(t, positions)
+
+    def update(self, t: float, angles: np.ndarray, rotation: np.ndarray) -> tuple[int, ...]:
+        """Take joint angles (n,) [rad] and the attitude (3, 3) of the time t [s]; return the numbers of the legs that
+        are declared damaged.
+        """
+        detection = self._detection
+        for joint in self._bus.reads(t):
+            if self._bus.answered(t, joint, float(angles[joint])):
+                detection.joint(t, joint, float(angles[joint]))
+        detection.imu(t, ImuReading(rotation, None, None, None, None))
+        if t > self._due - 1e-6:
+            self._due += EVERY["detection"]
+            for decision in detection.update(t).declare:
+                detection.set_morphology(self._declarations.change(t, decision.values))
+        return tuple(np.flatnonzero(what_is_left(self._declarations.morphology) < 1.0).tolist())
 
 
 class Recovery:
@@ -97,7 +110,7 @@ class Recovery:
         self._walk.begin(self._tripod, COMMANDED, 0.0, self._last, house.limp(()))
         self.lost: tuple[int, ...] = ()
         self.t_detect: float | None = None
-        self._detector = JointDetector(house.robot.joint_count)
+        self._detection = None if self.told else Detection(house.robot)
         self.most_torque = self.most_rate = 0.0
         self._early = False
 
@@ -113,16 +126,18 @@ class Recovery:
                 self._walk.begin(walk.plan, walk.speed, walk.start, self._last, self.house.limp(lost))
         position, velocity = self._walk.step(env.dt, -env.euler()[2])
         self._last = position
+        if self._detection is not None:
+            self._detection.command(env.t, position)
         self.most_torque = max(self.most_torque, float(np.abs(env.data.actuator_force).max()))
         self.most_rate = max(self.most_rate, float(np.abs(velocity).max()))
         # Their servo damps against zero rate, so the set-point leads by its lag.
         return env.q_to_action(self.house.joints.to_file(position + self._lag * velocity))
 
     def _lost(self, env: Any) -> tuple[int, ...]:
-        if self.told:
+        if self._detection is None:
             return tuple(sorted(fault.leg for fault in env.active_faults))
-        measured = self.house.joints.to_gait(env.last_sensed_q)
-        return self._detector.update(env.t, measured, self._last)
+        angles = self.house.joints.to_gait(env.last_sensed_q)
+        return self._detection.update(env.t, angles, rotation_from_quaternion(np.roll(env.data.qpos[3:7], -1)))
 
     def summary(self) -> dict[str, Any]:
         """Return what their scorer writes down of a detecting controller."""

@@ -71,21 +71,14 @@ def open_house(checkout: Path) -> House:
 
 def _version(checkout: Path) -> str:
     """Return their commit where git knows it, and how many of their files are those of their published experiment."""
-    git = subprocess.run(["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    top = subprocess.run(
-        ["git", "-C", str(checkout), "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False
-    )
-    own = top.returncode == 0 and Path(top.stdout.strip()).resolve() == checkout.resolve()
-    commit = git.stdout.strip() if own else "no git history here"
+    words = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
+    git = subprocess.run(words, capture_output=True, text=True, check=False)
+    commit = git.stdout.strip() if (checkout / ".git").exists() else "no git history here"
     listed = checkout / "release" / "validation" / "experiment.json"
-    if not listed.is_file():
-        return commit
-    digests = json.loads(listed.read_text())["inputs_sha256"]
-    present = {path: checkout / path for path in digests if (checkout / path).is_file()}
-    same = [path for path, file in present.items() if hashlib.sha256(file.read_bytes()).hexdigest() == digests[path]]
-    other = sorted(set(present) - set(same))
+    digests = json.loads(listed.read_text())["inputs_sha256"] if listed.is_file() else {}
+    present = [path for path in digests if (checkout / path).is_file()]
+    other = [p for p in present if hashlib.sha256((checkout / p).read_bytes()).hexdigest() != digests[p]]
     return (
-        f"{commit}; {len(same)} of {len(digests)} inputs of their published experiment bit for bit"
-        + (f", another version of {', '.join(Path(path).name for path in other)}" if other else "")
-        + (f", {len(digests) - len(present)} not there" if len(present) < len(digests) else "")
+        f"{commit}; of {len(digests)} inputs of their published experiment {len(present) - len(other)} bit for bit, "
+        f"{len(other)} in another version: {', '.join(Path(path).name for path in other) or 'none'}"
     )
