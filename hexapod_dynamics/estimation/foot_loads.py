@@ -110,9 +110,8 @@ class BodyStatics:
         A[bent] = 0.0
         legs = moving_legs(self.robot, morphology)
         joints = np.array([joint for leg in legs for joint in self.robot.leg_joints(leg.name)], np.intp)
-        A[np.ix_(np.flatnonzero(bent), np.arange(6), joints)] = wrenches.reshape(len(wrenches), -1, 6).transpose(
-            0, 2, 1
-        )
+        rows = np.ix_(np.flatnonzero(bent), np.arange(6), joints)
+        A[rows] = wrenches.reshape(len(wrenches), len(joints), 6).transpose(0, 2, 1)
         return Statics(A, gravity[:, 6:], gravity[:, :6], up)
 
 

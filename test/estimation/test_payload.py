@@ -9,7 +9,7 @@ from support.jethexa import ROBOT
 from support.walks import payload_walk
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.foot_loads import turn_upright
+from hexapod_dynamics.estimation.foot_loads import BodyStatics, turn_upright
 from hexapod_dynamics.estimation.payload import PayloadEstimator
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
@@ -100,3 +100,9 @@ def test_the_attitude_of_an_upward_direction_is_a_rotation_on_nose_and_tail_too(
     turn = turn_upright(np.array(up))
     assert turn @ turn.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(turn) == pytest.approx(1.0)
     assert turn[2] == pytest.approx(up)
+
+
+def test_a_straight_leg_has_no_statics():
+    straight = np.tile([0.0, 0.0, -0.5 * math.pi], len(ROBOT.legs))[None]
+    statics = BodyStatics(ROBOT).at(straight, np.array([[0.0, 0.0, 1.0]]))
+    assert np.isnan(statics.A).all() and statics.A.shape == (1, 6, ROBOT.joint_count)
