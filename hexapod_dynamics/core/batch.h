@@ -21,6 +21,7 @@ static void hd_batch_begin(const struct hd_model *m, struct hd_batch *batch)
         *b = m->legs[leg / HD_LANES];
         for (real *row = b->q; row < (real *)(b + 1); row++)
             *row = splat(lane_of(row, leg % HD_LANES));
+        b->n = m->last[leg] + 1; /* of this leg, not of the longest */
         memset(b->rate, 0, sizeof b->rate), memset(b->tau, 0, sizeof b->tau), memset(b->qdd, 0, sizeof b->qdd);
         for (int64_t i = m->start[leg]; i < m->start[leg + 1]; i++)
             batch->place[i] = b->q - batch->legs[0].q + m->free[i].k;
@@ -50,19 +51,25 @@ static int64_t hd_batch(const struct hd_model *m, int forward, int all, const in
 {
     struct hd_batch batch; /* 150 kB with eight lanes */
     const struct hd_kernels *run = hd_kernels_of[m->shape];
-    const int64_t joints = m->robot->joints, n = all ? joints : m->moving, size = 6 + n, width = forward ? n : size;
+    const int64_t joints = m->robot->joints, n = all ? joints : m->moving, size = 6 + n;
+    const double *const arrays[5] = {R, q, nu, given, out};
+    const int64_t widths[5] = {9, joints, size, forward ? n : size, size};
     real *const row = batch.legs[0].q; /* the others follow it, see HD_ROW */
     int64_t bad = -1;
     hd_batch_begin(m, &batch);
     for (int64_t group = 0; group < count; group += HD_LANES) {
-        const int64_t live = count - group < HD_LANES ? count - group : HD_LANES;
-        const double *R_of[HD_LANES], *q_of[HD_LANES], *nu_of[HD_LANES], *given_of[HD_LANES];
+        int64_t at[HD_LANES]; /* the states; past the last one, the first of the group again */
+        const double *rows[5][HD_LANES], **R_of = rows[0], **q_of = rows[1], **nu_of = rows[2], **given_of = rows[3];
         spatial V, A;
         real H[21], F[6], x[6];
         for (int lane = 0; lane < HD_LANES; lane++) {
-            const int64_t at = states[group + (lane < live ? lane : 0)];
-            R_of[lane] = R + 9 * at, q_of[lane] = q + at * joints;
-            nu_of[lane] = nu + at * size, given_of[lane] = given + at * width;
+            const int64_t here = group + lane, ahead = here + HD_LANES, next = states[ahead < count ? ahead : group];
+            at[lane] = states[here < count ? here : group];
+            for (int part = 0; part < 5; part++) {
+                rows[part][lane] = arrays[part] + widths[part] * at[lane];
+                for (int64_t i = 0; i < widths[part]; i += 8) /* the cache lines of a later row of each array */
+                    __builtin_prefetch(arrays[part] + widths[part] * next + i);
+            }
         }
         hd_whole_lanes wrong = hd_not_rotations(R_of);
         for (int i = 0; i < 6; i++) {
@@ -72,14 +79,13 @@ static int64_t hd_batch(const struct hd_model *m, int forward, int all, const in
         }
         for (int64_t i = 0; i < m->moving; i++) {
             const int64_t j = m->free[i].joint, c = all ? j : i;
-            real *at = row + batch.place[i];
-            const real value = hd_gather(q_of, j);
-            wrong |= hd_not_within(value, HD_FARTHEST_POSITION);
-            at[0] = value, at[HD_RATE * HD_MOST_JOINTS] = hd_gather(nu_of, 6 + c);
-            if (forward)
-                at[HD_TAU * HD_MOST_JOINTS] = m->free[i].driven != 0.0 ? hd_gather(given_of, c) : splat(0.0);
-            else
-                at[HD_QDD * HD_MOST_JOINTS] = hd_gather(given_of, 6 + c);
+            real *to = row + batch.place[i];
+            to[0] = hd_gather(q_of, j), to[HD_RATE * HD_MOST_JOINTS] = hd_gather(nu_of, 6 + c);
+            wrong |= hd_not_within(to[0], HD_FARTHEST_POSITION);
+            if (!forward)
+                to[HD_QDD * HD_MOST_JOINTS] = hd_gather(given_of, 6 + c);
+            else if (m->free[i].driven != 0.0)
+                to[HD_TAU * HD_MOST_JOINTS] = hd_gather(given_of, c);
         }
         memset(H, 0, sizeof H), memset(F, 0, sizeof F);
         add_to_head(main_body(m), H);
@@ -105,15 +111,12 @@ static int64_t hd_batch(const struct hd_model *m, int forward, int all, const in
             const int64_t c = i < 6 ? i : 6 + (all ? m->free[i - 6].joint : i - 6);
             const real value = i < 6 ? forward ? x[i] : -F[i] : row[batch.place[i - 6] + (forward ? HD_ACC : HD_OUT) * HD_MOST_JOINTS];
             wrong |= hd_not_finite(value);
-            for (int64_t lane = 0; lane < live; lane++)
-                out[states[group + lane] * size + c] = lane_of(&value, lane);
+            _Pragma("GCC unroll 8") for (int lane = 0; lane < HD_LANES; lane++)
+                out[size * at[lane] + c] = lane_of(&value, lane);
         }
-        if (hd_any(wrong) < 0)
-            for (int64_t lane = 0; lane < live; lane++) {
-                const int64_t at = states[group + lane];
-                if (((int64_t *)&wrong)[lane] < 0 && (bad < 0 || at < bad))
-                    bad = at;
-            }
+        for (int lane = 0; lane < HD_LANES && hd_any(wrong) < 0; lane++)
+            if (((int64_t *)&wrong)[lane] < 0 && (bad < 0 || at[lane] < bad))
+                bad = at[lane];
     }
     return bad;
 }
