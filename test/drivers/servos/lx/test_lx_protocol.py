@@ -70,7 +70,7 @@ def test_what_no_servo_can_do_is_refused(make):
 @given(st.floats(-2.0943, 2.0943), st.floats(0.0, 30.0), IDS)
 def test_a_move_arrives_within_half_a_count_and_half_a_millisecond(angle, duration, servo_id):
     frame, start = lx.FrameParser().feed(lx.pose([(servo_id, lx.count_from_angle(angle), duration)]))
-    assert start.command == Command.MOVE_START
+    assert start[:3] == (lx.BROADCAST_ID, Command.MOVE_START, b"")
     move = lx.decode(Command.MOVE_TIME_WAIT_READ, frame.payload)
     assert frame.servo_id == servo_id and frame.command == Command.MOVE_TIME_WAIT_WRITE
     assert abs(move.angle - angle) <= 0.5 * COUNT + 1e-12

@@ -39,16 +39,6 @@ def counts_of(angles):
     return np.array([BUS_SERVO.count(angle) for angle in MAP.servo_angles(angles)])
 
 
-def test_a_pose_is_one_frame_a_servo_and_one_start():
-    angles = np.linspace(-1.0, 1.0, 18)
-    chosen = np.arange(18) % 3 != 0
-    counts = counts_of(angles)
-    frames = lx.FrameParser().feed(lx.pose((MAP.ids[i], counts[i], 0.02) for i in np.flatnonzero(chosen)))
-    sent = [(i, lx.count_from_angle(MAP.directions[i] * angles[i])) for i in np.flatnonzero(chosen)]
-    moves = [(MAP.ids[i], Command.MOVE_TIME_WAIT_WRITE, struct.pack("<HH", count, 20)) for i, count in sent]
-    assert [frame[:3] for frame in frames] == [*moves, (lx.BROADCAST_ID, Command.MOVE_START, b"")]
-
-
 def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
     begin = time.monotonic()
     for _ in range(20):
