@@ -26,6 +26,7 @@ from hexapod_dynamics.text_numbers import parse_number
 
 TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
 ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w.-]+)[\"']")  # of a file whose first bytes are ASCII
+UNMARKED = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # first bytes of a file without a byte order mark
 XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",), "capsule": ("radius", "length")}
 XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
@@ -64,9 +65,10 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
 
 
 def _decoded(content: bytes) -> str | bytes:
-    """Return the text of a file that declares an encoding, such as GB2312, which the parser of XML may not know."""
+    """Return the text of a file in an encoding which the parser of XML may not know: GB2312, UTF-16 without a mark."""
     declared = ENCODING.match(content)
-    return content if declared is None else content.decode(declared[1].decode())
+    encoding = UNMARKED.get(content[:2]) if declared is None else declared[1].decode()
+    return content if encoding is None else content.decode(encoding)
 
 
 def read_tree(root: ET.Element, meshes: Callable[[str], np.ndarray | None] | None = None) -> TreeLink:

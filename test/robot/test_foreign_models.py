@@ -448,7 +448,9 @@ def test_a_body_that_floats_on_a_link_world_is_the_body():
             read(heavy)
 
 
-@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8", "windows-1252", "gb2312", "shift_jis"])
+@pytest.mark.parametrize(
+    "encoding", ["iso-8859-1", "utf-16", "utf-16-le", "utf-16-be", "utf-8", "windows-1252", "gb2312", "shift_jis"]
+)
 def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path, encoding):
     path = tmp_path / "own.urdf"
     comment = "<!-- 足 -->" if encoding in ("gb2312", "shift_jis") else "<!-- Füße -->"
