@@ -17,7 +17,7 @@ import time
 import pytest
 from support.foreign_urdf import foreign_phantomx
 from support.launched_robot import Launched
-from support.page_commands import ALL, NOT_COMMANDS, ROOT, SYNTAX_ONLY
+from support.page_commands import ALL, HOST, NOT_COMMANDS, PARTS, ROOT
 from support.ros_session import Process, wait_until
 
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -34,6 +34,8 @@ NO_ROBOT = {
     "scripts/jetson_setup": (DONE, "left out"),  # test_jetson_setup.py answers with yes
     "python -m hexapod_dynamics.tools.parameter_files": (DONE, ""),
     "python -m sphinx -W -E docs docs/_build": (DONE, "build succeeded"),
+    "scripts/sanitize_core": (GOES, ""),
+    **{f"pytest {part}": (GOES, r"collected \d+") for part in ("-m long", "-m ros", "test/gait", "-k locked")},
     "python benchmark/arena/run.py --methods tripod,told --losses 1 --runs 2": (GOES, ""),
     "python benchmark/arena/run.py --methods hop.py:Hop,told --losses 1,2 --runs 4": (GOES, ""),
     "python examples/remove_a_leg.py": (DONE, ""),
@@ -56,7 +58,11 @@ NO_ROBOT = {
     PACKAGE + "plot docs/damage_bag --output walk.png": (DONE, "written: walk.png"),
     PACKAGE + "reproduce all": (GOES, ""),
     PACKAGE + "train_detector my.yaml": (GOES, ""),
-    PACKAGE + "check_robot --simulated": (GOES, ""),
+    PACKAGE + "check_robot --simulated": (GOES, "rehearse|simulated"),
+    PACKAGE + "check_robot --simulated board": (GOES, "rehearse|simulated"),
+    PACKAGE + "check_robot --only port": (REFUSED, GPIO),
+    PACKAGE + "check_robot --only axes": (REFUSED, ""),
+    PACKAGE + "check_robot --only directions,trim": (REFUSED, GPIO),
     PACKAGE + "check_robot --hardware dynamixel --robot config/phantomx.yaml": (REFUSED, ""),
     PACKAGE + "check_robot --hardware dynamixel --robot my_phantomx.yaml": (REFUSED, ""),
     PACKAGE + "check_robot --hardware jethexa_orin --only axes,directions,trim,stop": (REFUSED, ""),
@@ -81,6 +87,11 @@ IN_A_COPY = {  # in this order, in a workspace and an environment of their own, 
     COLCON_TEST: "Finished <<< hexapod_dynamics",
     COLCON_TEST + " --event-handlers console_direct+": r"\d passed",
     "python -m pytest -m pure": r"\d passed",
+    "ruff check .": "All checks passed",
+    "ruff format .": "files left unchanged",
+    "git pull": "up to date",
+    "pip install .": "Successfully installed hexapod",
+    "pipx run cibuildwheel": "cp313-manylinux_x86_64",
     "python -m pip install gymnasium": "Successfully installed|already satisfied",
     "python3 -m pip install Jetson.GPIO>=2,<3": "Successfully installed",
     "python3 -m pip install vqf>=2,<3": "Successfully installed",
@@ -92,6 +103,7 @@ LAUNCHES = {
     LAUNCH: (GOES, STATUS),
     LAUNCH + " view:=true": (GOES, r"http://\S+\d"),
     LAUNCH + " bus:=dynamixel": (GOES, STATUS),
+    LAUNCH + " bus:=board": (GOES, STATUS),
     LAUNCH + " faults:=servo.silent=femur_joint_RM,imu.error_rate=0.01": (GOES, STATUS),
     LAUNCH + " namespace:=left view:=true view_port:=0": (GOES, STATUS),
     LAUNCH + " namespace:=right view:=true view_port:=0": (GOES, STATUS),
@@ -102,7 +114,9 @@ LAUNCHES = {
     LAUNCH + " hardware:=jethexa": (GOES, "Jetson.GPIO|I2C"),
     LAUNCH + " hardware:=jethexa odom_topic:=odom": (GOES, "Jetson.GPIO|I2C"),
     LAUNCH + " hardware:=jethexa_orin": (GOES, "dev"),
+    LAUNCH + " hardware:=topics": (GOES, "joint_states"),
     LAUNCH + " hardware:=topics robot:=my_robot.yaml": (GOES, "joint_states"),
+    "ros2 launch hexapod_dynamics joystick.launch.py pad:=board": (GOES, ""),
     "ros2 launch hexapod_dynamics ros2_control.launch.py component:=mock imu:=none": (GOES, ""),
 }
 CALL = "ros2 service call /set_morphology rcl_interfaces/srv/SetParametersAtomically "
@@ -112,6 +126,8 @@ BESIDE = {  # in this order, beside one robot
     "ros2 topic echo /diagnostics": (GOES, "level"),
     "ros2 topic echo /gait_state": (GOES, "walk"),
     "ros2 param list /simulator": (DONE, "faults.bus.drop_rate"),
+    "ros2 param list /damage_manager": (DONE, "legs.RM"),
+    "ros2 service call /dynamics/tare std_srvs/srv/Trigger": (DONE, "message"),
     "ros2 param set /gait weighing_sway 0.002": (DONE, "successful"),
     "ros2 param set /simulator load.mass 0.4": (DONE, "successful"),
     "ros2 param set /simulator faults.bus.drop_rate 0.01": (DONE, "successful"),
@@ -133,10 +149,12 @@ BESIDE = {  # in this order, beside one robot
         "Subscribed to",
     ),
     PACKAGE + "view": (GOES, "http"),
+    "ros2 topic pub --once simulator/set_attitude geometry_msgs/msg/Quaternion {x: 1.0, w: 0.0}": (DONE, "x=1.0"),
     PACKAGE + "stop": (DONE, ""),
     PACKAGE + "stop --resume": (DONE, ""),
     "ros2 service call /imu/calibrate std_srvs/srv/Trigger": (DONE, "message"),
     PACKAGE + "stop --sit": (DONE, ""),
+    PACKAGE + "stop --release": (DONE, ""),
 }
 AFTER = {
     PACKAGE + "plot my_walk": (DONE, ""),
@@ -146,7 +164,7 @@ AFTER = {
 }
 LOST = PACKAGE + "set_morphology --missing rm --service simulator/set_damage"  # beside my_phantomx
 ON_PAGES = {
-    " ".join(words): line for _, line, words in ALL if words[0] not in SYNTAX_ONLY and not NOT_COMMANDS.search(line)
+    " ".join(words): line for _, line, words in ALL if words[0] not in HOST | PARTS and not NOT_COMMANDS.search(line)
 }
 
 
@@ -204,7 +222,7 @@ def run(command, expected, folder, patience=900.0, **environment):
 @pytest.mark.parametrize("command", NO_ROBOT)
 def test_a_command_that_needs_no_robot(command, place):
     new = place / "new" if "new_robot" in command else place
-    run(command, NO_ROBOT[command], ROOT if command.startswith("python -m") else new)
+    run(command, NO_ROBOT[command], ROOT if command.startswith(("python -m", "pytest")) else new)
 
 
 @pytest.mark.slow
@@ -215,10 +233,17 @@ def test_commands_that_change_the_environment_or_the_workspace(tmp_path):
     settings = source / "setup.cfg"  # one file of tests stands for all
     settings.write_text(settings.read_text().replace("testpaths = test", "testpaths = test/test_se3.py"))
     environment = {"PATH": f"{binaries}:{os.environ['PATH']}"} | prepare_rosdep(tmp_path, binaries)
+    (binaries / "pipx").write_text(PIPX)
+    (binaries / "pipx").chmod(0o755)
     for command, words in IN_A_COPY.items():
-        run(command, (DONE, words), source if "pytest" in command else tmp_path / "ws", 300.0, **environment)
+        at_source = re.match(r"pip|ruff|git|python -m pytest", command)
+        run(command, (DONE, words), source if at_source else tmp_path / "ws", 300.0, **environment)
 
 
+# Without these options it builds in Docker.
+PIPX = """#!/bin/sh
+python3 -m pip install --quiet "$2" && exec "$2" --print-build-identifiers --platform linux
+"""
 APT = """#!/bin/sh
 [ "$1" != install ] || {{ echo apt-get "$@"; echo "$2" >>{installed}; }}
 [ "${{0##*/}}" = dpkg-query ] || exit 0

@@ -1,7 +1,8 @@
 """Every command on the pages is one that there is, and the Python on them runs.
 
 The program or launch file that gets the words of a command parses them. Nothing is started: a tool's own
-parser reads its words, and the test ends it there. test_page_commands_run.py of the nodes runs them.
+parser reads its words, and the test ends it there. test_page_commands_run.py of the nodes runs them, and
+test_page_commands_host.py those for other programs of the computer.
 """
 
 import argparse
@@ -16,8 +17,8 @@ from support.page_commands import ALL, NOT_COMMANDS, PAGES, ROOT
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
 
-# Indented lines that are no commands: formulas, what a program prints, a rule for udev.
-NO_SHELL = re.compile(r"RM missing: |L\(h, k\) = |C_[0i][0i] = |SUBSYSTEM==")
+# Indented lines that are no commands: formulas, what a program prints.
+NO_SHELL = re.compile(r"RM missing: |L\(h, k\) = |C_[0i][0i] = ")
 TOOLS = dict(re.findall(r'"(\w+)": f"\{package_name\}\.([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
 TOOLS |= {"set_morphology": "tools.set_morphology", "stop": "tools.stop"}
 NODES = set(
@@ -114,14 +115,6 @@ def check_python(words):
             assert option.partition("=")[0] in parsers, f"{words[0]} has no {option}"
 
 
-def check_host(words):
-    """Of a command for a robot's host: its files are in this repository, its units those of scripts/jetson_setup."""
-    for word in words:
-        assert not re.fullmatch(r"(?:\./)?\.?\w+/[\w.]+", word) or (ROOT / word).exists(), word
-    if words[0] == "systemctl" and words[-1] not in ("daemon-reload", "start_app_node.service"):  # the vendor's
-        assert f"systemctl {' '.join(words[1:])}" in (ROOT / "scripts" / "jetson_setup").read_text()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_indented_line_is_a_command_that_is_checked(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S).replace("\\\n        ", " ")
@@ -147,8 +140,6 @@ def test_the_commands_of_a_page_are_ones_that_there_are(page, parse_only):
                 check_python(rest)
             elif name == "pip":
                 check_python(["-m", "pip", *rest])
-            elif name in ("docker", "systemctl", "cp"):
-                check_host(words)
             elif re.match(r"\.?/?(scripts|\.ci)/", name):
                 program = ROOT / name
                 assert program.stat().st_mode & 0o111

@@ -8,24 +8,30 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *ROOT.glob("docs/**/*.md")]
 )
-# Programs whose words no test can check on this machine, with the reason; of these only the shell's syntax is checked.
-SYNTAX_ONLY = {
-    "cd": "a folder of the reader's",
-    "cp": "files of the reader's",
-    "mkdir": "a folder of the reader's",
-    "git": "the repository's address is the reader's to fill in",
-    "source": "an installed ROS 2",
-    "docker": "needs docker; the images are built by CI's other machine (.github/workflows/ci.yml)",
-    "systemctl": "needs systemd and root; deploy/ has tests of its own (test_deploy.py)",
-    "nvpmodel": "only on a Jetson",
-    "jetson_clocks": "only on a Jetson",
-    "apt": "needs root; package names are in test_dependencies.py",
-    "fuser": "a device of the robot's",
-    "~/.stop_ros.sh": "the vendor's script on the robot",
-    "grep": "filters what another command prints",
+CHECKED = {
+    "ros2",
+    "python",
+    "python3",
+    "pip",
+    "colcon",
+    "rosdep",
+    "ruff",
+    "lint-imports",
+    "mypy",
+    "pytest",
+    "git",
+    "pipx",
 }
-CHECKED = {"ros2", "python", "python3", "pip", "colcon", "rosdep", "ruff", "lint-imports", "mypy", "pytest"}
-NOT_COMMANDS = re.compile(r"\.{3}|REPOSITORY|<[^>]+>")  # a place that the reader fills in
+# Programs of the computer that the robot or the developer has: test_page_commands_host.py runs their commands.
+HOST = {"apt", "docker", "systemctl", "nvpmodel", "jetson_clocks", "fuser", "ssh", "scripts/debian_package"}
+PARTS = {"source", "grep"}  # of a line that is run as a whole
+NOT_COMMANDS = re.compile(r"\.{3}|REPOSITORY|\.\[NAME\]|KIND|<[^>]+>")  # a place that the reader fills in
+# Code in the text that is a command, not only the name of one; a short form is that of an executable or launch file.
+INLINE = re.compile(
+    r"(?:\./with_ros2 |sudo )*(?:(?:ros2|python3?|pip|docker|colcon) \S+ \S|(?:apt|git|fuser|ssh|pytest|pipx|ruff) \S"
+    r"|scripts/\w+(?: \S|$))|\./with_ros2 \S+ \S"
+)
+SHORT_FORMS = {r"(?:check_robot|servo_tool|stop) \S": "ros2 run", r"\w+\.launch\.py \w+:=": "ros2 launch"}
 
 
 def written(page):
@@ -33,9 +39,10 @@ def written(page):
     text = page.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S).replace("\\\n        ", " ")
     yield from (line.strip() for line in re.findall(r"^(?:    |\t)(\S.*)$", prose, re.M))
-    yield from (
-        found for found in re.findall(r"`([^`\n]+)`", prose) if re.match(r"(\./with_ros2|ros2|python3?) \S+ \S", found)
-    )
+    for found in re.findall(r"`([^`]+)`", re.sub(r"\n(?!\n)", " ", prose)):
+        short = [verb for form, verb in SHORT_FORMS.items() if re.match(form, found)]
+        if short or INLINE.match(found):
+            yield " ".join([*(f"{verb} hexapod_dynamics" for verb in short), found])
 
 
 def commands(page):
@@ -54,7 +61,7 @@ def commands(page):
                 continue
             while part and part[0] in ("./with_ros2", "sudo", "nice"):
                 del part[0]
-            if part and (part[0] in CHECKED | SYNTAX_ONLY.keys() or re.match(r"\.?/?(scripts|\.ci)/", part[0])):
+            if part and (part[0] in CHECKED | HOST | PARTS or re.match(r"\.?/?(scripts|\.ci)/", part[0])):
                 yield line, part
             part = []
 
