@@ -110,13 +110,6 @@ def test_a_pose_in_diagnostics_is_read_as_it_was_written():
     assert read_pose(pairs[1:]) is None
 
 
-def test_the_line_of_an_intact_robot_fits_100_columns():
-    pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
-    text = walk_status.line(9999.0, pose, 0.999, np.array([-0.125, -1.0]), [])
-    assert len(text) <= 100, text
-    assert text.endswith("| missing: nothing")
-
-
 def test_terminal_and_page_have_one_clock():
     now, events = time.time(), EventList()
     events.note(now, "gait", "standing")
@@ -125,8 +118,10 @@ def test_terminal_and_page_have_one_clock():
     assert f">{clock}</span>" in events.draw() and rest == "no pose received yet | missing: nothing"
 
 
-def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
+def test_the_line_fits_100_columns_with_problems_too_and_no_number_is_minus_zero():
     pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
+    text = walk_status.line(9999.0, pose, 0.999, np.array([-0.125, -1.0]), [])
+    assert len(text) <= 100 and text.endswith("| missing: nothing"), text
     text = walk_status.line(99.0, pose, 0.5, np.array([-0.0001, -0.0001]), [])
     assert "-0.0" not in text
     assert walk_status.fitted(text, {"absent": []}) == (text, "")

@@ -77,13 +77,6 @@ def test_what_is_no_path_is_refused(path):
         Robot.load(path)
 
 
-@pytest.mark.parametrize("name", ["a/b", "../../etc/passwd"])
-def test_a_robot_whose_name_would_be_a_path_is_refused(tmp_path, name):
-    (tmp_path / "robot.yaml").write_text(yaml.safe_dump(JETHEXA | {"name": name}))
-    with pytest.raises(RobotError, match="name: .*no slash"):
-        Robot.load(tmp_path / "robot.yaml")
-
-
 @pytest.mark.parametrize("name", ["nested 3000 deep", "an integer of 20,000 digits", "a billion laughs", "a huge file"])
 def test_gait_plans_and_hardware_files_are_refused_likewise(tmp_path, name):
     content, what = HOSTILE[name]
