@@ -6,6 +6,7 @@ argument takes them as `faults:=bus.drop_rate=0.01,imu.error_rate=0.01`.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -97,15 +98,15 @@ class FaultInjector:
         """Names of the faults that are active now."""
         return [name for name, fault in FAULTS.items() if self._values[name] != fault.healthy]
 
-    def check(self, values: Mapping[str, Any]) -> None:
+    def check(self, values: Mapping[str, object]) -> None:
         """Raise DeviceError if a name is unknown or a value is of the wrong type or out of range."""
         for name, value in values.items():
             fault = _known(name)
             if name.startswith("board.") and not isinstance(self._bus, BoardDevice) and value != fault.healthy:
                 raise DeviceError(f"{name}: this simulated robot has no STM32 board (launch argument bus:=board)")
             if fault.low is not None and fault.high is not None:
-                number = isinstance(value, (int, float)) and not isinstance(value, bool)
-                if not (number and fault.low <= value <= fault.high):  # NaN is in no range
+                number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else value
+                if not fault.low <= number <= fault.high:  # NaN is in no range
                     raise DeviceError(f"{name}: {value!r} given, a number {fault.low}..{fault.high} is needed")
             elif not isinstance(value, type(fault.healthy)):
                 raise DeviceError(f"{name}: {value!r} given, a {type(fault.healthy).__name__} is needed")
@@ -122,7 +123,7 @@ class FaultInjector:
                 f"{name}: {text!r} names an unknown joint; the robot has {', '.join(self._joints)}"
             ) from None
 
-    def set(self, values: Mapping[str, Any]) -> None:
+    def set(self, values: Mapping[str, object]) -> None:
         """Set the named faults, all or none (DeviceError); the others keep their values."""
         self.check(values)
         before, self._values = self._values, self._values | dict(values)

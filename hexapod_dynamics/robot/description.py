@@ -122,12 +122,12 @@ class Robot:
         connected to the body, <mimic>, calls of xacro. A RobotWarning names elements that are not used:
         <dynamics>, mechanicalReduction, limits of effort and velocity in which joints differ.
         """
-        from hexapod_dynamics.robot.model_tree import fields_of_tree
+        from hexapod_dynamics.robot.model_tree import robot_of_tree
         from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 
         name, base = read_robot_tree(text_or_path)
-        usual = cls.jethexa()
-        return cls(**fields_of_tree(base, name, gravity, usual, legs, servo, contact, imu, keep_frame))
+        usual = dataclasses.replace(cls.jethexa(), name=name, gravity=gravity)
+        return robot_of_tree(base, usual, legs, servo, contact, imu, keep_frame)
 
     @classmethod
     def from_mjcf(
@@ -148,11 +148,11 @@ class Robot:
         what is not used: springs and friction of joints, tendons.
         """
         from hexapod_dynamics.robot.mjcf_reading import read_mjcf
-        from hexapod_dynamics.robot.model_tree import fields_of_tree
+        from hexapod_dynamics.robot.model_tree import robot_of_tree
 
         base, name, gravity, sensor = read_mjcf(text_or_path)
-        usual = cls.jethexa()
-        return cls(**fields_of_tree(base, name, gravity, usual, legs, servo, contact, imu, keep_frame, sensor))
+        usual = dataclasses.replace(cls.jethexa(), name=name, gravity=gravity)
+        return robot_of_tree(base, usual, legs, servo, contact, imu, keep_frame, sensor)
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""

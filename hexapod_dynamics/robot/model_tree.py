@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -173,10 +173,8 @@ def body_of_tree(root: TreeLink) -> TreeLink:
     return root
 
 
-def fields_of_tree(
+def robot_of_tree(
     base: TreeLink,
-    name: str,
-    gravity: float,
     usual: Robot,
     legs: Mapping[str, str] | None = None,
     servo: Servo | None = None,
@@ -184,12 +182,12 @@ def fields_of_tree(
     imu: Imu | None = None,
     keep_frame: bool = False,
     sensor: np.ndarray | None = None,
-) -> dict[str, Any]:
-    """Return the fields of the `Robot` that a tree describes, base_link at the body's centre of mass unless keep_frame.
+) -> Robot:
+    """Return the robot that a tree describes, base_link at the body's centre of mass unless keep_frame.
 
-    usual: whose servo and contact are taken where the file says nothing. legs: {name: first joint}, None: all chains on
-    the body. servo: None: that of the tree's drives, the weakest of the
-    legs' joints. imu: in base_link; sensor (4, 4): the pose of the file's IMU in the body's frame. Raises RobotError.
+    usual: has its name and gravity, and the servo and contact that are taken where the file says nothing. legs: {name:
+    first joint}, None: all chains on the body. servo: None: that of the tree's drives, the weakest of the legs' joints.
+    imu: in base_link; sensor (4, 4): the pose of the file's IMU in the body's frame. Raises RobotError.
     """
     base = body_of_tree(base)
     origin = np.zeros(3) if keep_frame else base.com
@@ -217,15 +215,15 @@ def fields_of_tree(
             "centre of mass is assumed; add a link of the foot on a fixed joint, or a shape of the last link"
         )
     place, chip = (origin, np.eye(3)) if sensor is None else (sensor[:3, 3], sensor[:3, :3])
-    return {
-        "name": name,
-        "gravity": gravity,
-        "body": Body(base.mass, base.inertia, _box(base, made), base.com - origin),
-        "legs": made,
-        "servo": servo or _servo(joints, usual.servo),
-        "contact": contact or usual.contact,
-        "imu": imu or Imu(place - origin, chip),
-    }
+    return dataclasses.replace(
+        usual,
+        body=Body(base.mass, base.inertia, _box(base, made), base.com - origin),
+        legs=made,
+        servo=servo or _servo(joints, usual.servo),
+        contact=contact or usual.contact,
+        imu=imu or Imu(place - origin, chip),
+        joint_servos=(),
+    )
 
 
 def _named(joints: Iterable[TreeLink]) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.geometry import Leg
-from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, chain_length, fields_of_tree, leg_names, read_leg
+from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, chain_length, leg_names, read_leg, robot_of_tree
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
@@ -62,7 +62,7 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     for link in (link for joint in left_out for link in chains[joint].below()):
         link.kind = "fixed"
     named = dict(zip(leg_names(kind), kind, strict=True))
-    robot = Robot(**fields_of_tree(base, title, 9.81, Robot.jethexa(), named, keep_frame=True))
+    robot = robot_of_tree(base, dataclasses.replace(Robot.jethexa(), name=title), named, keep_frame=True)
     for one in robot.joints:
         if not (math.isfinite(one.lower) and math.isfinite(one.upper)):
             raise RobotError(

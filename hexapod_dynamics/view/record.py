@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.trajectory import Log
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.identification.bag import Message
 
 Array = NDArray[np.float64]
 MORPHOLOGIES = {"simulator/damage": "broken", "morphology": "declared"}  # topics, and what an event of them is called
@@ -130,7 +133,7 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
     )
 
 
-def _values(robot: Robot, topic: str, message: Any) -> list[float] | dict[str, bool | float]:
+def _values(robot: Robot, topic: str, message: Message) -> list[float] | dict[str, bool | float]:
     """Return the contents of a message: a pose, angles of the joints, forces of the legs, or values of a morphology."""
     if topic in MORPHOLOGIES:
         named = ((p.name, p.value) for p in message.new_parameters)

@@ -70,8 +70,8 @@ class ComplementaryFilter:
         self.predict(gyro + gain * error)
         self._watch_rest(sample)
         change = np.zeros(3)
-        if self.at_rest:  # it follows the gyro within 2 s
-            change = 0.5 * (gyro - self.bias)
+        if self.at_rest:  # at first it is the mean of the gyro since then, later it follows within 2 s
+            change = max(0.5, 1.0 / (self._still - 1.4)) * (gyro - self.bias)
         elif self._age > 1.0 / self._gain:
             change = -0.25 * weight * self._gain * self._gain * error
         self.bias = np.minimum(np.maximum(self.bias + self._period * change, -self._limit), self._limit)

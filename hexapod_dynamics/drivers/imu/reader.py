@@ -30,7 +30,7 @@ from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 _FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
 _VERIFY_INTERVAL = 1.0  # [s] between comparisons of the set-up registers
 
@@ -296,7 +296,7 @@ class ImuReader(ImuSource):
         where = "" if isinstance(error, DeviceError) else f"I2C bus {self.bus}, address 0x{self.settings.address:02x}: "
         self.health.count_error(f"errno {number}" if number else "set-up", f"{where}{error}")
 
-    def _exchange(self, ask: Callable[[], Answer]) -> Answer:
+    def _exchange(self, ask: Callable[[], T]) -> T:
         """Return the answer of the chip, which is asked again after errors; raise an UnexpectedAnswer, else the last
         OSError.
         """

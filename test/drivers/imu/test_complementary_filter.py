@@ -106,6 +106,8 @@ def test_at_rest_the_bias_of_all_axes_is_found(make):
     estimate = OrientationFilter(100.0, make=make)
     for k in range(3000):
         estimate.update(rng.normal([0, 0, G], 0.03), bias + rng.normal(0, 7e-4, 3), 0.01 * k)
+        if k == 450:  # 3 s after it was found to be at rest
+            np.testing.assert_allclose(estimate.estimator.bias, bias, atol=1e-3)
     assert estimate.estimator.at_rest
     np.testing.assert_allclose(estimate.estimator.bias, bias, atol=5e-4)
     for k in range(100):
