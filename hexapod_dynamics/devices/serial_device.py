@@ -62,16 +62,16 @@ class BusFaults:
         """Return the bytes as they arrive over a bad cable."""
         if not (self.drop_rate or self.flip_rate or self.insert_rate):
             return data
-        chance, heard = self.random, bytearray()
+        chance, arrived = self.random, bytearray()
         for byte in data:
             if chance.random() < self.insert_rate:
-                heard.append(chance.randrange(256))
+                arrived.append(chance.randrange(256))
             if chance.random() < self.drop_rate:
                 continue
             if chance.random() < self.flip_rate:
                 byte ^= 1 << chance.randrange(8)
-            heard.append(byte)
-        return bytes(heard)
+            arrived.append(byte)
+        return bytes(arrived)
 
     def lateness(self) -> float:
         """Draw the additional delay [s] of an answer."""
@@ -138,10 +138,10 @@ class SerialDevice(ABC):
         if now - self.host_busy > self.pause:
             self._parser.reset()
         self.occupy(len(data), now)
-        heard = self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)  # else garbage
+        arrived = self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)  # else garbage
         if self.faults.echo and self.echoes:
-            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
-        for packet, behind in self._parser.find(heard):
+            self.at(self.host_busy, lambda _: self.say(arrived), self.host_busy)
+        for packet, behind in self._parser.find(arrived):
             self.obey(packet, self.host_busy - behind * self.byte_time)
 
     def cut_off(self, until: float) -> None:
@@ -261,10 +261,10 @@ class SerialDevice(ABC):
             wait = self._next_urgent() - time.monotonic()
             if wait > 0.0:
                 try:
-                    heard = self._wake.wait(wait, self._master)
+                    readable = self._wake.wait(wait, self._master)
                 except OSError:  # unplugged while waiting
-                    heard = False
-                if heard:
+                    readable = False
+                if readable:
                     self._hear()
             now = time.monotonic()
             while (event := self._next_due(now)) is not None:

@@ -232,9 +232,9 @@ class View(GuardedNode):
         self._panel.plots.add(shown.time, tilt, 100 * speed, 100 * self._picture.error)
 
     def _update_panel(self) -> None:
-        told = self._values("morphology")
-        if told:
-            self._panel.declared.follow(told)
+        declared = self._values("morphology")
+        if declared:
+            self._panel.declared.follow(declared)
         broken = self._values("simulator/damage")
         self._panel.simulates(bool(broken))
         if broken:
@@ -263,11 +263,11 @@ class View(GuardedNode):
     def _note_events(self) -> None:
         """Add changes to the list of events, with the time of the nodes' log, whether a page is open or not."""
         at, gait = self.get_clock().now().nanoseconds * 1e-9, self._newest.get("gait_state")
-        told, broken = self._values("morphology"), self._values("simulator/damage")
+        declared, broken = self._values("morphology"), self._values("simulator/damage")
         if broken:
             self._events.note_parts(at, "broken in the simulation", list_losses(broken))
-        if told:
-            self._events.note_parts(at, "declared", list_losses(told))
+        if declared:
+            self._events.note_parts(at, "declared", list_losses(declared))
         if gait is not None:
             self._events.note(at, "gait", gait.message)
         self._events.note(at, "emergency stop", "on" if self._stopped else "off")

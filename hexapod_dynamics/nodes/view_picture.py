@@ -78,9 +78,9 @@ class Picture:
         """Draw picture number `ticks`, of the state `ago` [s] earlier; optionally centred on the robot, with
         support, names and trail.
         """
-        urdf, told = self._descriptions()
-        if told:
-            self._ghost.load(told)
+        urdf, predicted = self._descriptions()
+        if predicted:
+            self._ghost.load(predicted)
         shown = self.now
         past = self.past.at(time.monotonic() - ago) if ago and shown is not None else None
         if past is not None or urdf:
@@ -121,9 +121,9 @@ class Picture:
 
     def _descriptions(self) -> tuple[str, str]:
         """Return the URDF of the robot that is shown and that of the prediction, "" while there is none."""
-        told = self._newest.get("robot_description")
+        known = self._newest.get("robot_description")
         true = self._newest.get("simulator/robot_description") if self.simulated else None
-        own, predicted = true or told, told or true
+        own, predicted = true or known, known or true
         return (own.data, predicted.data) if own is not None else ("", "")
 
     @property

@@ -30,7 +30,7 @@ class Branch:
     parent, child: frames. at_zero (4, 4): parent <- child at joint position zero, or at the position at which the joint
     is locked. axis (3,): of the joint, in the child's axes. joint, link: None for a foot, which is fixed to the last
     link. index: of the joint among all joints of the robot, -1 for a foot. damage: of the joint, None if it works.
-    whole: whether the link has its full length. last: whether no link follows in the undamaged leg.
+    intact: whether the link has its full length. last: whether no link follows in the undamaged leg.
     """
 
     leg: str
@@ -42,7 +42,7 @@ class Branch:
     link: Link | None = None
     index: int = -1
     damage: JointDamage | None = None
-    whole: bool = True
+    intact: bool = True
     last: bool = False
 
     @property
@@ -72,9 +72,9 @@ def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]
             axis, damage = link.rotation.T @ joint.axis, morphology.joint_damage(leg.name, link.name)
             if damage is not None and damage.lock is not None:
                 at_zero = at_zero @ exp(damage.lock * joint.twist(np.zeros(3), axis))
-            whole, last = morphology.remaining(leg.name, link.name) == 1.0, link.name == leg.links[-1].name
+            intact, last = morphology.remaining(leg.name, link.name) == 1.0, link.name == leg.links[-1].name
             frame = f"{link.name}_link_{leg.name}"
-            tree.append(Branch(leg.name, parent, frame, at_zero, axis, joint, link, index, damage, whole, last))
+            tree.append(Branch(leg.name, parent, frame, at_zero, axis, joint, link, index, damage, intact, last))
             parent, rotation, start = frame, link.rotation, joint.origin
         if links:
             end = pose(np.eye(3), [links[-1].length, 0.0, 0.0])

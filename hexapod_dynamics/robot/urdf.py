@@ -161,13 +161,13 @@ def _draw_link(element: ET.Element, branch: Branch, length: float) -> None:
     if not branch.last:
         for y in (-0.012, 0.012):
             _box(element, (length, 0.003, 0.024), (0.5 * length, y, 0.0), damage or "bracket")
-        if branch.whole:
+        if branch.intact:
             _box(element, (0.03, SERVO[1], 0.03), (length - 0.004, 0.0, 0.0), damage or "servo")
     else:
         _box(element, (0.3 * length, 0.021, 0.028), (0.12 * length, 0.0, 0.0), damage or "servo")
         shank = {"radius": 0.006, "length": 0.75 * length}
         _shape(element, "cylinder", (0.62 * length, 0.0, 0.0), damage or "bracket", ALONG_X, **shank)
-        if branch.whole:
+        if branch.intact:
             radius = 0.008
             _shape(element, "sphere", (length - radius, 0.0, 0.0), damage or "foot", radius=radius)
     _shape(element, "cylinder", (0.5 * length, 0.0, 0.0), rpy=ALONG_X, radius=0.012, length=length)

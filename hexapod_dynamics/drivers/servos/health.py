@@ -63,7 +63,7 @@ class ServoHealth:
             return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
         off = not state.torque
         reporting = np.array([bool(words) for words in state.reports] or np.zeros(len(self._names)), bool)
-        let_go = state.known & (state.torque_on == 0.0) & state.torque
+        limp = state.known & (state.torque_on == 0.0) & state.torque
         unconfirmed = state.unconfirmed_there & off
         table = {
             "still has torque although torque is off: the command is repeated": unconfirmed & (state.torque_on == 1.0),
@@ -71,9 +71,9 @@ class ServoHealth:
             "still moves although the pose is frozen": state.moving & state.known & state.frozen,
             self._silence: state.silent & ~(state.unconfirmed & off),
             "has no torque: it was switched off while the joint was declared missing; servos/torque true switches it "
-            "on where it stands": let_go & state.torque_left_off,
+            "on where it stands": limp & state.torque_left_off,
             # What a servo reports is the cause.
-            "has switched its torque off: too hot, or the supply is outside the servo's limits": let_go
+            "has switched its torque off: too hot, or the supply is outside the servo's limits": limp
             & ~state.torque_left_off
             & ~reporting,
             "does not reach its target: blocked or overloaded": state.known
@@ -82,7 +82,7 @@ class ServoHealth:
             & state.torque,
         }
         wrong = [f"{self._named(mask)} {words}" for words, mask in table.items() if mask.any()]
-        for name, words, missing, off_itself in zip(self._names, state.reports, state.missing, let_go, strict=False):
+        for name, words, missing, off_itself in zip(self._names, state.reports, state.missing, limp, strict=False):
             if words and not missing:
                 wrong.append(f"{name} has switched its torque off: it {words}" if off_itself else f"{name} {words}")
         noise = self._line(state, t)
