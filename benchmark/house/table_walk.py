@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -29,15 +28,12 @@ class TableWalk:
     def begin(self, plan: GaitPlan, speed: float, phase: float, joints: np.ndarray, morphology: Morphology) -> None:
         """Go over to a plan at a speed [m/s], from its phase (0 to 1) on; joints (n,) [rad]: set-points until now."""
         self._plan, self._from, self._since, self.phase = plan, joints.copy(), 0.0, phase
-        evaluator = PlanEvaluator(self.robot, morphology)
+        evaluator = PlanEvaluator(self.robot, morphology, SAMPLES)
         evaluator.accept(plan)
-        numbers, box, body = evaluator.numbers, evaluator.box, self.robot.body
-        cycle = _core.PlanCycle(len(self.robot.legs), SAMPLES)
         tables = []
         for wz in (0.0, TURNS):
-            twist = np.array([speed, 0.0, wz])
-            cycle.evaluate(numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, evaluator.found)
-            angles = cycle.angles.reshape(SAMPLES, self._n)
+            evaluator.findings(np.array([speed, 0.0, wz]))
+            angles = evaluator.angles.reshape(SAMPLES, self._n)
             tables.append(np.concatenate([angles, angles[:1]]))
         self._table, self._turn = tables[0], (tables[1] - tables[0]) / TURNS
         self.speed = speed

@@ -221,21 +221,17 @@ class Tripod(Memory):
     def longest_stroke(self, vx: float, vy: float, wz: float) -> float: ...
     def reaches(self, height: float, length: float, directions: int, samples: int) -> bool: ...
 
-class PlanCycle:
-    angles: Array
-    course: Array
-    def __init__(self, legs: int, samples: int = ...) -> None: ...
-    def evaluate(
-        self,
-        plan: PlanNumbers,
-        legs: Structs,
-        box: Array,
-        mass: float,
-        gravity: float,
-        twist: ArrayLike,
-        found: Findings,
-    ) -> None: ...
-
+def judge(
+    plan: PlanNumbers,
+    legs: Structs,
+    box: Array,
+    mass: float,
+    gravity: float,
+    twist: ArrayLike,
+    angles: Array,
+    course: Array,
+    found: Findings,
+) -> None: ...
 def cycle_foot(
     plan: PlanNumbers, legs: Structs, i: int, phase: float, vx: float, vy: float, wz: float
 ) -> tuple[float, float, float, int]: ...

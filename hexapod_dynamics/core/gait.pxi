@@ -281,42 +281,27 @@ cdef class Tripod(Memory):
 # ---- evaluation of plans -------------------------------------------------------------------------------------------------
 
 
-cdef class PlanCycle:
-    """The memory in which a plan is evaluated, for a number of legs and of samples in a cycle; see plan_evaluation.h.
+def judge(plan, legs, box, double mass, double gravity, twist, angles, course, found) -> None:
+    """Write the worst over a steady cycle of PlanNumbers at a twist (3,) to Findings; see plan_evaluation.h.
 
-    angles (samples, legs, 3) [rad]; course (samples, 3): zero-moment point (x, y) in the nominal frame and its margin [m].
+    legs (n,) of GAIT_LEG; box (6,) [m]: the body's box and its centre of mass; mass [kg] of the body. Written, too: angles
+    (samples, n, 3) [rad] and course (samples, 3): zero-moment point (x, y) in the nominal frame and its margin [m]. Other threads
+    run meanwhile.
     """
-
-    cdef hd_cycle c
-    cdef readonly object angles, course
-    cdef object kept
-
-    def __init__(self, legs, samples=SAMPLES):
-        if not 0 < legs <= HD_MOST_LEGS:
-            raise ValueError(f"{legs} legs given, 1 to {HD_MOST_LEGS} are allowed")
-        self.angles, self.course = np.zeros((samples, legs, 3)), np.zeros((samples, 3))
-        self.kept = np.zeros((samples, 3 * legs + 1, 3)), np.zeros((samples, legs, 2))
-        self.c.legs_count, self.c.samples = legs, samples
-        self.c.angles, self.c.course = data(self.angles), <hd_xyz *>data(self.course)
-        self.c.centres, self.c.feet = <hd_xyz *>data(self.kept[0]), <hd_xy *>data(self.kept[1])
-
-    def __reduce__(self):
-        return type(self), (self.c.legs_count, self.c.samples)
-
-    def evaluate(self, plan, legs, box, double mass, double gravity, twist, found) -> None:
-        """Write the worst over a steady cycle of PlanNumbers at a twist (3,) to Findings.
-
-        legs (n,) of GAIT_LEG; box (6,) [m]: the body's box and its centre of mass; mass [kg] of the body. Other threads run
-        meanwhile.
-        """
-        cdef hd_plan *p = <hd_plan *>record_of(plan, PlanNumbers)
-        cdef hd_gait_leg *table = <hd_gait_leg *>structs(legs, GAIT_LEG, self.c.legs_count)
-        cdef hd_weights weights = hd_weights(must(box, 6), mass, gravity)
-        cdef hd_findings *out = <hd_findings *>record_of(found, Findings)
-        cdef double[3] at
-        at[0], at[1], at[2] = twist
-        with nogil:
-            hd_judge(p, table, &weights, at, &self.c, out)
+    cdef int n = angles.shape[1], samples = len(course)
+    if not 0 < samples <= HD_SAMPLES_MOST:
+        raise ValueError(f"{samples} samples given, 1 to {HD_SAMPLES_MOST} are allowed")
+    cdef hd_plan *p = <hd_plan *>record_of(plan, PlanNumbers)
+    cdef hd_gait_leg *table = <hd_gait_leg *>structs(legs, GAIT_LEG, n)
+    cdef hd_weights weights = hd_weights(must(box, 6), mass, gravity)
+    cdef double *q = must(angles, 3 * n * samples)
+    cdef hd_xyz *points = <hd_xyz *>must(course, 3 * samples)
+    cdef hd_findings *out = <hd_findings *>record_of(found, Findings)
+    cdef double[3] at
+    at[0], at[1], at[2] = twist
+    gait_legs(legs)
+    with nogil:
+        hd_judge(p, table, n, &weights, at, samples, q, points, out)
 
 
 def cycle_foot(plan, legs, int i, double phase, double vx, double vy, double wz) -> tuple:
@@ -358,5 +343,5 @@ def link_centres(legs, int i, angles):
     cdef hd_segment ends
     q[0], q[1], q[2] = angles
     centres = matrix(3, 3)
-    hd_place_links(gait_leg(legs, i), q, <hd_xyz *>data(centres), &ends)
+    hd_place_links(gait_leg(legs, i), q, hd_xyz(0.0, 0.0, 0.0), <hd_xyz *>data(centres), &ends)
     return centres

@@ -16,9 +16,10 @@ static const double HD_FAR = 1.0, HD_GUARD = 0.02; /* [m], [s] */
 /* First cycles: the score is the margin, at most HD_PLENTY [m], less the part of the feet's distance from their places that exceeds
  * HD_MISSED [m]; set-points faster than HD_FASTEST times the servos' speed cost HD_SPEEDING [m] for each further multiple. */
 static const double HD_PLENTY = 0.02, HD_MISSED = 0.025, HD_FASTEST = 2.0, HD_SPEEDING = 0.006;
-/* Number of simulated cycles; largest number of samples for them, one each HD_STEP [s]. */
+/* Number of simulated cycles; a sample of them each HD_STEP [s]. */
 static const double HD_CYCLES = 1.5, HD_STEP = 0.03;
-enum { HD_SAMPLES_MOST = 160, HD_LINKS = 3 * HD_MOST_LEGS + 1 };
+/* Largest number of samples of a steady cycle, of the first cycles; number of bodies. */
+enum { HD_SAMPLES_MOST = 96, HD_REHEARSED_MOST = 160, HD_BODIES = 3 * HD_MOST_LEGS + 1 };
 
 struct hd_segment { double knee[3], foot[3]; };
 struct hd_weights { const double *box; double body, gravity; }; /* box and centre of mass of the body (6) [m]; mass [kg] */
@@ -31,12 +32,9 @@ struct hd_first_cycle {
     double score, margin; /* [m]; least margin of the zero-moment point */
     double miss, rate;    /* largest distance of a standing foot from its place [m]; largest joint rate [rad/s] */
 };
-struct hd_cycle { /* memory of the evaluation */
-    int legs_count, samples;
-    double *angles;             /* (samples, legs, 3) [rad] */
-    struct hd_xyz *course;    /* (samples): zero-moment point in the nominal frame, its margin [m] */
-    struct hd_xyz *centres;   /* (samples, 3 legs + 1) */
-    struct hd_xy *feet;      /* (samples, legs) */
+struct hd_sample { /* of a walk */
+    struct hd_xyz centres[HD_BODIES], feet[HD_MOST_LEGS]; /* of mass of the links, then of the body; z of a foot: 1 if it stands */
+    int lies;                                             /* 1: on its belly */
 };
 
 /* ---- geometry ---------------------------------------------------------------------------------------------------------------- */
@@ -104,8 +102,10 @@ static inline double hd_segment_distance(const struct hd_segment *one, const str
     return sqrt(hd_dot(d, d, 3));
 }
 
-/* Write the centres of mass (3) of a leg's links at its joint angles q (3), and knee and foot to `ends`, in base_link [m]. */
-static inline void hd_place_links(const struct hd_gait_leg *leg, const double *q, struct hd_xyz *out, struct hd_segment *ends)
+/* Write the centres of mass (3) of a leg's links at its joint angles q (3), for base_link at `body`, to `out`; and knee and foot,
+ * in base_link, to `ends` [m]. */
+static inline void hd_place_links(const struct hd_gait_leg *leg, const double *q, struct hd_xyz body, struct hd_xyz *out,
+                                  struct hd_segment *ends)
 {
     const double c1 = cos(q[0]), s1 = sin(q[0]), c2 = cos(q[1]), s2 = sin(q[1]), ct = cos(q[1] + q[2]), st = sin(q[1] + q[2]);
     const double l1 = leg->lengths[0], l2 = leg->lengths[1], l3 = leg->lengths[2];
@@ -116,7 +116,7 @@ static inline void hd_place_links(const struct hd_gait_leg *leg, const double *q
         const double r = along1 + along2 * c2 + along3 * st, z = along2 * s2 - along3 * ct;
         const struct hd_xyz p = hd_to_base(leg, r * c1, r * s1, z);
         if (k < 3)
-            out[k] = p;
+            out[k] = (struct hd_xyz){p.x + body.x, p.y + body.y, p.z + body.z};
         else {
             double *end = k == 3 ? ends->knee : ends->foot;
             end[0] = p.x, end[1] = p.y, end[2] = p.z;
@@ -137,14 +137,20 @@ static inline double hd_leg_joints(const struct hd_gait_leg *leg, double x, doub
     return hd_least(hd_least(l2 + l3 - distance, distance - fabs(l2 - l3)), radius + leg->lengths[0] - 0.035);
 }
 
-/* ---- a steady cycle ---------------------------------------------------------------------------------------------------------- */
+/* ---- the zero-moment point --------------------------------------------------------------------------------------------------- */
 
-/* The zero-moment point of the body and of the links of n legs with the places (3 n + 1) of three samples: last, now, next, of which
- * `per_square` are a second apart; surge: acceleration of the frame (2); vertical: 1, or 0 to neglect accelerations of heights. */
-static inline struct hd_xy hd_zero_moment_point(const struct hd_gait_leg *legs, int64_t n, const struct hd_weights *weights,
-                                                const struct hd_xyz *last, const struct hd_xyz *now, const struct hd_xyz *next,
-                                                double per_square, const double *surge, double vertical)
+/* The zero-moment point (x, y) of the body and of the links of n legs, and as z its margin [m], at the middle one of three samples.
+ *
+ * per_square [1/s^2]: of the interval between two samples; surge: acceleration of the frame (2); vertical: 1, or 0 to neglect
+ * accelerations of heights; crawls: whether the belly carries a part of a robot that stands on two feet. */
+static inline struct hd_xyz hd_zero_moment(const struct hd_gait_leg *legs, int64_t n, const struct hd_weights *weights,
+                                           const struct hd_sample *before, const struct hd_sample *middle,
+                                           const struct hd_sample *after, double per_square, const double *surge,
+                                           double vertical, int crawls)
 {
+    const struct hd_xyz *last = before->centres, *now = middle->centres, *next = after->centres;
+    const double *box = weights->box;
+    struct hd_xy points[HD_MOST_LEGS < 4 ? 4 : HD_MOST_LEGS];
     struct hd_xyz sum = {0.0, 0.0, 0.0};
     for (int j = 0; j <= 3 * n; j++) {
         const double m = j == 3 * n ? weights->body : legs[j / 3].mass[j % 3];
@@ -157,65 +163,30 @@ static inline struct hd_xy hd_zero_moment_point(const struct hd_gait_leg *legs, 
         sum.x += m * (force * now[j].x - ax * now[j].z);
         sum.y += m * (force * now[j].y - ay * now[j].z);
     }
-    return (struct hd_xy){sum.x / sum.z, sum.y / sum.z};
-}
-
-/* The margin [m] of the zero-moment point (x, y) at the sample k of the cycle. */
-static inline double hd_sample_margin(const struct hd_plan *plan, const struct hd_gait_leg *legs, const double *box,
-                                      const struct hd_cycle *c, int k, double x, double y)
-{
-    const double phase = (double)k / c->samples, duty = plan->duty, guard = hd_least(HD_GUARD / plan->period, (duty - 0.5) / 2.2);
-    const int crawls = plan->crawls != 0.0;
-    struct hd_xy points[HD_MOST_LEGS < 4 ? 4 : HD_MOST_LEGS];
+    const double x = sum.x / sum.z, y = sum.y / sum.z;
     int count = 0;
-    if (crawls && (phase >= duty - 0.3 * HD_RISING || phase < 0.3 * HD_RISING)) { /* on its belly */
-        for (; count < 4; count++) {
-            points[count].x = count & 1 ? 0.5 * box[0] : -0.5 * box[0];
-            points[count].y = count & 2 ? 0.5 * box[1] : -0.5 * box[1];
-        }
-        return hd_margin_in_hull(points, count, x, y);
-    }
-    for (int i = 0; i < c->legs_count; i++) {
-        const double p = hd_fraction(phase + legs[i].phase);
-        if (legs[i].used != 0.0 && (crawls || (guard <= p && p <= duty - guard)))
-            points[count++] = c->feet[k * c->legs_count + i];
-    }
-    return crawls && count == 2 ? hd_margin_on_two_feet(points, box, x, y) : hd_margin_in_hull(points, count, x, y);
+    for (int i = 0; i < n && !middle->lies; i++)
+        if (middle->feet[i].z != 0.0)
+            points[count++] = (struct hd_xy){middle->feet[i].x, middle->feet[i].y};
+    if (crawls && count == 2)
+        return (struct hd_xyz){x, y, hd_margin_on_two_feet(points, box, x, y)};
+    for (; middle->lies && count < 4; count++)
+        points[count] = (struct hd_xy){count & 1 ? 0.5 * box[0] : -0.5 * box[0], count & 2 ? 0.5 * box[1] : -0.5 * box[1]};
+    return (struct hd_xyz){x, y, hd_margin_in_hull(points, count, x, y)};
 }
 
-/* Fill the course; it reads centres and feet as written by `hd_judge`. */
-static inline void hd_find_course(const struct hd_plan *plan, const struct hd_gait_leg *legs, const struct hd_weights *weights,
-                                  const double *twist, struct hd_cycle *c)
-{
-    const int samples = c->samples, n = c->legs_count, bodies = 3 * n + 1;
-    const double per_square = (samples / plan->period) * (samples / plan->period);
-    for (int k = 0; k < samples; k++) {
-        const int before = (k + samples - 1) % samples, after = (k + 1) % samples;
-        double surge = 0.0;
-        if (plan->crawls != 0.0) { /* acceleration of the nominal frame in units of the mean velocity */
-            const double last = hd_progress(plan, (double)before / samples).value - (k == 0 ? 1.0 : 0.0);
-            const double next = hd_progress(plan, (double)after / samples).value + (k == samples - 1 ? 1.0 : 0.0);
-            surge = (next - 2.0 * hd_progress(plan, (double)k / samples).value + last) * per_square * plan->period;
-        }
-        const double surges[2] = {twist[0] * surge, twist[1] * surge};
-        const struct hd_xyz *last = c->centres + before * bodies, *now = c->centres + k * bodies, *next = c->centres + after * bodies;
-        const struct hd_xy point = hd_zero_moment_point(legs, n, weights, last, now, next, per_square, surges, 1.0);
-        const double margin = hd_sample_margin(plan, legs, weights->box, c, k, point.x, point.y);
-        c->course[k] = (struct hd_xyz){point.x, point.y, margin};
-    }
-}
+/* ---- a steady cycle ---------------------------------------------------------------------------------------------------------- */
 
-/* Pose of a leg at the sample k, whose phase is `phase`: angles, foot, centres of mass; the body's place is `body`. */
-static inline void hd_pose_leg(const struct hd_plan *plan, const struct hd_gait_leg *legs, int i, int k, double phase,
-                               const double *twist, struct hd_xyz body, struct hd_cycle *c, struct hd_segment *ends,
+/* Write the sample `to` of the leg i at a phase, with the body at a place: joint angles q, foot, centres of mass, its ends. */
+static inline void hd_pose_leg(const struct hd_plan *plan, const struct hd_gait_leg *leg, int i, double phase,
+                               const double *twist, struct hd_xyz body, double *q, struct hd_sample *to, struct hd_segment *ends,
                                struct hd_findings *found)
 {
-    const struct hd_gait_leg *leg = legs + i;
-    const int at = k * c->legs_count + i, bodies = 3 * c->legs_count + 1;
-    double *q = c->angles + 3 * at;
+    const double p = hd_fraction(phase + leg->phase), guard = hd_least(HD_GUARD / plan->period, (plan->duty - 0.5) / 2.2);
+    to->feet[i].z = leg->used != 0.0 && (plan->crawls != 0.0 || (guard <= p && p <= plan->duty - guard));
     if (leg->used != 0.0) {
         const struct hd_xyz foot = hd_cycle_foot(plan, leg, phase, twist).foot;
-        c->feet[at] = (struct hd_xy){foot.x, foot.y};
+        to->feet[i].x = foot.x, to->feet[i].y = foot.y;
         found->reach = hd_least(found->reach, hd_leg_joints(leg, foot.x - body.x, foot.y - body.y, foot.z - body.z, q));
         for (int j = 0; j < 3; j++)
             if (leg->free[j] != 0.0)
@@ -223,12 +194,19 @@ static inline void hd_pose_leg(const struct hd_plan *plan, const struct hd_gait_
     } else
         for (int j = 0; j < 3; j++)
             q[j] = leg->rest[j];
-    if (leg->mass[0] == 0.0)
-        return;
-    struct hd_xyz *centres = c->centres + k * bodies + 3 * i;
-    hd_place_links(leg, q, centres, ends + i);
-    for (int j = 0; j < 3; j++)
-        centres[j].x += body.x, centres[j].y += body.y, centres[j].z += body.z;
+    if (leg->mass[0] != 0.0)
+        hd_place_links(leg, q, body, to->centres + 3 * i, ends);
+}
+
+/* The acceleration of the nominal frame at the sample k of a cycle, in units of the mean velocity. */
+static inline double hd_surge(const struct hd_plan *plan, int k, int samples)
+{
+    if (plan->crawls == 0.0)
+        return 0.0;
+    const double last = hd_progress(plan, (double)((k + samples - 1) % samples) / samples).value - (k == 0 ? 1.0 : 0.0);
+    const double next = hd_progress(plan, (double)((k + 1) % samples) / samples).value + (k == samples - 1 ? 1.0 : 0.0);
+    const double per_square = (samples / plan->period) * (samples / plan->period);
+    return (next - 2.0 * hd_progress(plan, (double)k / samples).value + last) * per_square * plan->period;
 }
 
 /* The least distance [m] between neighbouring legs, of which one walks, at most `least`: only neighbours can touch. */
@@ -246,38 +224,43 @@ static inline double hd_least_apart(const struct hd_gait_leg *legs, int n, const
     return least;
 }
 
-/* Evaluate the steady gait at a twist (vx, vy, wz): the worst over the cycle. */
-static inline void hd_judge(const struct hd_plan *plan, const struct hd_gait_leg *legs, const struct hd_weights *weights,
-                            const double *twist, struct hd_cycle *c, struct hd_findings *found)
+/* Evaluate the steady gait of n legs at a twist (vx, vy, wz): the worst over the samples of a cycle; write their joint angles
+ * (samples, n, 3) [rad] and the zero-moment point (x, y) in the nominal frame with its margin (samples) [m]. */
+static inline void hd_judge(const struct hd_plan *plan, const struct hd_gait_leg *legs, int n, const struct hd_weights *weights,
+                            const double *twist, int samples, double *angles, struct hd_xyz *course, struct hd_findings *found)
 {
-    const int samples = c->samples, n = c->legs_count;
-    const double belly = plan->crawls != 0.0 ? plan->height - plan->rise : plan->height, *box = weights->box;
+    const int crawls = plan->crawls != 0.0;
+    const double belly = crawls ? plan->height - plan->rise : plan->height, *box = weights->box;
+    const double per_square = (samples / plan->period) * (samples / plan->period);
+    struct hd_sample cycle[HD_SAMPLES_MOST];
     struct hd_segment ends[HD_MOST_LEGS];
     *found = (struct hd_findings){HD_FAR, HD_FAR, HD_FAR, 0.0, HD_FAR};
     for (int k = 0; k < samples; k++) {
         const double phase = (double)k / samples;
         const struct hd_sway sway = hd_sway_of(plan, phase, twist);
         const struct hd_xyz body = {sway.along[0].value, sway.along[1].value, belly + hd_raised(plan, phase).value};
+        cycle[k].lies = crawls && (phase >= plan->duty - 0.3 * HD_RISING || phase < 0.3 * HD_RISING);
         for (int i = 0; i < n; i++)
-            hd_pose_leg(plan, legs, i, k, phase, twist, body, c, ends, found);
-        c->centres[(k + 1) * (3 * n + 1) - 1] = (struct hd_xyz){body.x + box[3], body.y + box[4], body.z + box[5]};
+            hd_pose_leg(plan, legs + i, i, phase, twist, body, angles + 3 * (k * n + i), cycle + k, ends + i, found);
+        cycle[k].centres[3 * n] = (struct hd_xyz){body.x + box[3], body.y + box[4], body.z + box[5]};
         if (k % 2 == 0)
             found->apart = hd_least_apart(legs, n, ends, found->apart);
     }
-    for (int k = 0; k < samples; k++)
+    for (int k = 0; k < samples; k++) {
+        const int next = (k + 1) % samples;
         for (int j = 0; j < 3 * n; j++)
             if (legs[j / 3].used != 0.0) {
-                const double change = fabs(c->angles[(k + 1) % samples * 3 * n + j] - c->angles[k * 3 * n + j]);
+                const double change = fabs(angles[next * 3 * n + j] - angles[k * 3 * n + j]);
                 found->rate = hd_most(found->rate, change * (samples / plan->period));
             }
-    hd_find_course(plan, legs, weights, twist, c);
-    for (int k = 0; k < samples; k++)
-        found->margin = hd_least(found->margin, c->course[k].z);
+        const double surge = hd_surge(plan, k, samples), surges[2] = {twist[0] * surge, twist[1] * surge};
+        course[k] = hd_zero_moment(legs, n, weights, cycle + (k + samples - 1) % samples, cycle + k, cycle + next, per_square,
+                                   surges, 1.0, crawls);
+        found->margin = hd_least(found->margin, course[k].z);
+    }
 }
 
 /* ---- the first cycles after a change of plan ------------------------------------------------------------------------------------- */
-
-struct hd_sample { struct hd_xyz centres[HD_LINKS], feet[HD_MOST_LEGS]; }; /* on the ground; z of a foot: 1 if it stands */
 
 /* Write the sample of a walk whose nominal frame has moved by `way` on the ground; follow the largest rate and miss of its feet. */
 static inline void hd_take_sample(const struct hd_walk *w, struct hd_xy way, const struct hd_weights *weights, const double *before,
@@ -291,11 +274,8 @@ static inline void hd_take_sample(const struct hd_walk *w, struct hd_xy way, con
         const struct hd_gait_foot *foot = w->feet + i;
         struct hd_segment ends = {{0.0}, {0.0}};
         to->feet[i] = (struct hd_xyz){way.x + foot->place[0], way.y + foot->place[1], 0.0};
-        if (w->legs[i].mass[0] != 0.0) {
-            hd_place_links(w->legs + i, q + 3 * i, to->centres + 3 * i, &ends);
-            for (int j = 3 * i; j < 3 * i + 3; j++)
-                to->centres[j].x += way.x + bx, to->centres[j].y += way.y + by, to->centres[j].z += bz;
-        }
+        if (w->legs[i].mass[0] != 0.0)
+            hd_place_links(w->legs + i, q + 3 * i, (struct hd_xyz){way.x + bx, way.y + by, bz}, to->centres + 3 * i, &ends);
         if (w->legs[i].used == 0.0 || foot->returns != 0.0)
             continue;
         for (int j = 3 * i; j < 3 * i + 3; j++)
@@ -310,21 +290,6 @@ static inline void hd_take_sample(const struct hd_walk *w, struct hd_xy way, con
     to->centres[3 * w->legs_count] = (struct hd_xyz){way.x + bx + box[3], way.y + by + box[4], bz + box[5]};
 }
 
-/* The margin [m] of the zero-moment point at the middle one of three samples; heights do not accelerate. */
-static inline double hd_middle_margin(const struct hd_walk *w, const struct hd_weights *weights, const struct hd_sample *last,
-                                      const struct hd_sample *now, const struct hd_sample *next)
-{
-    struct hd_xy points[HD_MOST_LEGS];
-    const double still[2] = {0.0, 0.0}, per_square = 1.0 / (HD_STEP * HD_STEP);
-    const struct hd_xy at = hd_zero_moment_point(w->legs, w->legs_count, weights, last->centres, now->centres, next->centres,
-                                                 per_square, still, 0.0);
-    int count = 0;
-    for (int i = 0; i < w->legs_count; i++)
-        if (now->feet[i].z != 0.0)
-            points[count++] = (struct hd_xy){now->feet[i].x, now->feet[i].y};
-    return hd_margin_in_hull(points, count, at.x, at.y);
-}
-
 /* Rehearse the first cycles after a change of plan: is the walk stable from the present places of the feet?
  *
  * A plan is stable with all its feet at their footholds. After a change while the robot walks, each foot is centimetres away from
@@ -334,11 +299,12 @@ static inline double hd_middle_margin(const struct hd_walk *w, const struct hd_w
 static inline struct hd_first_cycle hd_rehearse(struct hd_walk *w, const struct hd_weights *weights, double least)
 {
     struct hd_sample samples[3] = {0};
+    const double still[2] = {0.0, 0.0}, per_square = 1.0 / (HD_STEP * HD_STEP);
     double before[3 * HD_MOST_LEGS], walked = 0.0;
     struct hd_xy way = {0.0, 0.0};
     int settled = 0;
     struct hd_first_cycle found = {-HD_FAR, HD_FAR, 0.0, 0.0};
-    for (int k = 0; k < HD_SAMPLES_MOST; k++) {
+    for (int k = 0; k < HD_REHEARSED_MOST; k++) {
         for (int j = 0; j < 3 * w->legs_count; j++)
             before[j] = w->position[j];
         hd_adaptive_tick(w, HD_STEP, 0);
@@ -350,8 +316,9 @@ static inline struct hd_first_cycle hd_rehearse(struct hd_walk *w, const struct 
         settled = w->state.mode != HD_SETTLE ? settled + 1 : 0;
         if (settled < 3)
             continue;
-        const double margin = hd_middle_margin(w, weights, samples + (k - 2) % 3, samples + (k - 1) % 3, samples + k % 3);
-        found.margin = hd_least(found.margin, margin);
+        const struct hd_xyz at = hd_zero_moment(w->legs, w->legs_count, weights, samples + (k - 2) % 3, samples + (k - 1) % 3,
+                                                samples + k % 3, per_square, still, 0.0, 0);
+        found.margin = hd_least(found.margin, at.z);
         found.score = hd_least(found.margin, HD_PLENTY) - hd_most(0.0, found.miss - HD_MISSED);
         found.score -= HD_SPEEDING * hd_most(0.0, found.rate / w->settings.speed - HD_FASTEST);
         if (found.score <= least || walked >= HD_CYCLES)

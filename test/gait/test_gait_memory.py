@@ -11,13 +11,20 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait.planning.plan import PlanEvaluator
 from hexapod_dynamics.papers.optimal_gait import OptimalGait
+
+
+def test_a_cycle_has_a_number_of_samples():
+    for samples in (0, 97):
+        with pytest.raises(ValueError, match=f"{samples} samples given, 1 to 96 are allowed"):
+            PlanEvaluator(ROBOT, samples=samples).findings(np.zeros(3))
 
 
 @pytest.mark.parametrize("count", [0, 9])
 def test_only_as_many_legs_as_the_core_knows_are_taken(count):
     legs = np.zeros(count, _core.GAIT_LEG)
-    for make in (lambda: _core.Walk(legs), lambda: _core.Tripod(legs), lambda: _core.PlanCycle(count)):
+    for make in (lambda: _core.Walk(legs), lambda: _core.Tripod(legs)):
         with pytest.raises(ValueError, match=f"{count} legs given, 1 to 8 are allowed"):
             make()
 

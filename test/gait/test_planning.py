@@ -8,12 +8,12 @@ import pytest
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics import worker_processes
+from hexapod_dynamics.cma_es import minimise
 from hexapod_dynamics.core._core import hull_margin, link_centres, two_feet_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning import search
-from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary

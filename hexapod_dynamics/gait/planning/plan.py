@@ -202,31 +202,34 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
 class PlanEvaluator:
     """Evaluates a plan on the leg table of a robot.
 
-    robot: a Robot of three-joint legs; morphology: its present Morphology.
+    robot: a Robot of three-joint legs; morphology: its present Morphology; samples: of a cycle. Of the last evaluation:
+    angles (samples, legs, 3) [rad]; found, see `hd_findings` in core/plan_evaluation.h.
     """
 
-    def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
+    def __init__(self, robot: Robot, morphology: Morphology | None = None, samples: int = _core.SAMPLES) -> None:
         self.robot = robot
         self.table = leg_table(robot, morphology)
         self.box = robot.body.box_and_com
-        self.numbers = _core.PlanNumbers()
-        self.cycle, self.found = _core.PlanCycle(len(robot.legs)), _core.Findings()
+        self.numbers, self.found = _core.PlanNumbers(), _core.Findings()
+        self.angles, self._course = np.zeros((samples, len(robot.legs), 3)), np.zeros((samples, 3))
 
     def accept(self, plan: GaitPlan) -> None:
         """Set the GaitPlan to evaluate."""
         plan.fill(self.table, self.robot.leg_names)
         self.numbers.load(plan.numbers())
 
-    def findings(self, twist: np.ndarray, cycle: _core.PlanCycle | None = None) -> _core.Findings:
-        """Return the findings at a twist, overwritten by the next call; cycle: memory of another number of samples."""
-        mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
-        (cycle or self.cycle).evaluate(numbers, self.table, self.box, mass, gravity, twist, self.found)
+    def findings(self, twist: np.ndarray, samples: int | None = None) -> _core.Findings:
+        """Return the findings at a twist, overwritten by the next call; samples: fewer than `angles` has."""
+        mass, gravity, angles, course = self.robot.body.mass, self.robot.gravity, self.angles, self._course
+        _core.judge(
+            self.numbers, self.table, self.box, mass, gravity, twist, angles[:samples], course[:samples], self.found
+        )
         return self.found
 
     def course(self, twist: np.ndarray) -> np.ndarray:
         """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
         self.findings(twist)
-        return self.cycle.course
+        return self._course
 
 
 def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
@@ -248,7 +251,7 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
     angles = []
     for twist in ((0.077, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.2)):  # [m/s, m/s, rad/s]
         evaluator.findings(np.array(twist))
-        angles.append(evaluator.cycle.angles[::3].copy())
+        angles.append(evaluator.angles[::3].copy())
     walking = np.concatenate(angles)  # (samples, legs, 3)
     for i in here:
         row = table[i]

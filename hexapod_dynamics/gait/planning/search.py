@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.cma_es import minimise
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
-from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import HEIGHT, LIFT, GaitPlan, PlanEvaluator, tripod_plan
 from hexapod_dynamics.robot import Morphology, Robot
@@ -48,6 +48,7 @@ class Demands:
         return twists
 
 
+COARSE = 24  # number of samples of a cycle in all searches but the last
 # Middles and half widths of the allowed periods [s] and duty factors: rowing, walking on four legs, on more.
 TIMINGS = {
     "row": np.array([[1.35, 0.2], [0.62, 0.06]]),
@@ -99,7 +100,6 @@ class Search(PlanEvaluator):
         self.demands, self.height = demands, height
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
-        self.coarse = _core.PlanCycle(len(robot.legs), 24)
 
     def plan(self) -> GaitPlan:
         """Return the best GaitPlan found; HexapodError if none has the least margin."""
@@ -133,7 +133,7 @@ class Search(PlanEvaluator):
         """Return the plan that a search of coarse and some fine generations finds from numbers on."""
         twists = self.demands.twists()
         x, _ = self._minimise(task, twists, generations, x, 0.3)
-        x, _ = self._minimise(task, twists, fine, x, 0.1, cycle=self.cycle)
+        x, _ = self._minimise(task, twists, fine, x, 0.1, samples=None)
         return self._made(task, x)
 
     def improved(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
@@ -186,15 +186,12 @@ class Search(PlanEvaluator):
         sigma: float,
         *,
         seed: int = 1,
-        cycle: _core.PlanCycle | None = None,
+        samples: int | None = COARSE,
     ) -> tuple[np.ndarray, float]:
-        """Return the numbers of the best plan of a task for these twists, and its cost; cycle: memory of the
-        evaluation, by default the coarse one.
-        """
-        cycle = cycle or self.coarse
+        """Return the numbers of the best plan of a task for these twists, and its cost; samples: as `findings`."""
 
         def judged(points: np.ndarray, values: np.ndarray) -> None:
-            values[:] = [self._cost(task, twists, cycle, x) for x in points]
+            values[:] = [self._cost(task, twists, samples, x) for x in points]
 
         return minimise(judged, start, sigma, generations, seed=seed)
 
@@ -224,18 +221,18 @@ class Search(PlanEvaluator):
             margin=0.0,
         )
 
-    def _cost(self, task: _Task, twists: np.ndarray, cycle: _core.PlanCycle, x: np.ndarray) -> float:
+    def _cost(self, task: _Task, twists: np.ndarray, samples: int | None, x: np.ndarray) -> float:
         """Return the cost of a plan: the least margin, a share of the mean margin, penalties for violated limits."""
         self.accept(self._described(task, x))
         plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
         margins = []
         for twist in twists:
-            found = self.findings(twist, cycle)
+            found = self.findings(twist, samples)
             margins.append(min(found.margin, 0.035))  # [m] more gives no reward
             broken += _penalty(found, 1.05 * speed)
         if self.demands.fast > 0.0:  # the servos saturate a little, and the margin may be small
             plan.period *= 0.72
-            found = self.findings(np.array([self.demands.fast, 0.0, 0.0]), cycle)
+            found = self.findings(np.array([self.demands.fast, 0.0, 0.0]), samples)
             broken += _penalty(found, 1.35 * speed) + max(0.0, 0.006 - found.margin) / 0.004
         feet = self.table["foothold"][self.used]
         if len(feet) == 2:

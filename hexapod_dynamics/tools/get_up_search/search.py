@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.cma_es import minimise
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
