@@ -15,11 +15,9 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.library import RobotLibrary
-from hexapod_dynamics.gait.planning.plan import rounded
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
 
-Pose = dict[str, tuple[float, ...]]  # angles of coxa, femur, tibia [rad] by leg
 SIDES = ("left", "right")
 POSES = 4
 DECIMALS = 3  # of angles [rad] and times [s] in the file
@@ -29,26 +27,34 @@ DECIMALS = 3  # of angles [rad] and times [s] in the file
 class Manoeuvre:
     """Poses that turn a robot over which lies on its back.
 
-    poses: for each, the joint angles (coxa, femur, tibia) [rad] of the legs that take part, by name. times [s]:
-    least duration of each pose. pushers: the side that pushes, "left" or "right"; the robot rolls over the other.
-    lost: names of the legs without which it was made; empty for a manoeuvre for all sets with both corner legs of
-    a side.
+    legs: names of the legs that take part. numbers (POSES (3 legs + 1),): the `angles` (POSES, legs, 3) [rad] of coxa,
+    femur and tibia, then the least duration [s] of each pose, `times` (POSES,): the variables of a search. pushers: the
+    side that pushes, "left" or "right"; the robot rolls over the other. lost: names of the legs without which it was
+    made; empty for a manoeuvre for all sets with both corner legs of a side.
     """
 
-    poses: tuple[Pose, ...]
-    times: tuple[float, ...]
+    legs: tuple[str, ...]
+    numbers: tuple[float, ...]
     pushers: str
     lost: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.pushers not in SIDES:
             raise HexapodError(f"pushers: {self.pushers!r} given, allowed are {' and '.join(SIDES)}")
-        if len(self.poses) != POSES or len(self.times) != POSES:
-            raise HexapodError(f"a manoeuvre has {POSES} poses, each with a time; given {len(self.poses)}")
-        if any(list(pose) != list(self.poses[0]) for pose in self.poses):
-            raise HexapodError("all poses of a manoeuvre need the same legs in the same order")
-        if not (np.isfinite(self.numbers()).all() and all(0.05 <= t <= 5.0 for t in self.times)):
+        if len(self.numbers) != POSES * (3 * len(self.legs) + 1):
+            raise HexapodError(f"a manoeuvre has {POSES} poses of the same legs, each with a time")
+        if not (np.isfinite(self.numbers).all() and all(0.05 <= t <= 5.0 for t in self.times)):
             raise HexapodError("a manoeuvre needs finite angles [rad] and times from 0.05 to 5 s")
+
+    @property
+    def angles(self) -> np.ndarray:
+        """Joint angles (POSES, legs, 3) [rad] of each pose."""
+        return np.array(self.numbers[:-POSES]).reshape(POSES, len(self.legs), 3)
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Least duration (POSES,) [s] of each pose."""
+        return self.numbers[-POSES:]
 
     @classmethod
     def read(cls, robot: Robot, section: Section) -> Manoeuvre:
@@ -58,79 +64,48 @@ class Manoeuvre:
             raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
         if not isinstance(poses, list) or len(poses) != POSES:
             raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
-        found = []
-        for k, pose in enumerate(poses):
-            legs = Section(pose, section.key(f"poses[{k}]"))
-            found.append(
-                {name: tuple(legs.vector(name, 3).tolist()) for name in robot.leg_names if name in legs.values}
-            )
-            legs.done()
-        times, pushers = section.vector("times", POSES).tolist(), section.text("pushers")
+        numbers: list[float] = []
+        sections = [Section(pose, section.key(f"poses[{k}]")) for k, pose in enumerate(poses)]
+        legs = tuple(name for name in robot.leg_names if name in sections[0].values)
+        for pose in sections:
+            for name in legs:
+                numbers += pose.vector(name, 3).tolist()
+            pose.done()
+        numbers += section.vector("times", POSES).tolist()
+        pushers = section.text("pushers")
         section.done()
         try:
-            return cls(tuple(found), tuple(times), pushers, tuple(lost))
+            return cls(legs, tuple(numbers), pushers, tuple(lost))
         except HexapodError as error:
             raise HexapodError(f"{section.where}: {error}") from None
 
     def written(self) -> dict[str, object]:
         """Return the manoeuvre in the form in which a file contains it; `read` reads this form."""
-        poses = [{name: rounded(angles, DECIMALS) for name, angles in pose.items()} for pose in self.poses]
-        times = rounded(self.times, DECIMALS)
+        poses = [dict(zip(self.legs, np.round(pose, DECIMALS).tolist(), strict=True)) for pose in self.angles]
+        times = np.round(self.times, DECIMALS).tolist()
         return {"lost": list(self.lost), "pushers": self.pushers, "poses": poses, "times": times}
-
-    @property
-    def legs(self) -> tuple[str, ...]:
-        """Names of the legs that take part."""
-        return tuple(self.poses[0])
 
     def mirrored(self, partners: dict[str, str]) -> Manoeuvre:
         """Return the mirror image. partners: each leg's name on the other side."""
-        return self._on_other_legs(partners, -1.0)
+        return self.on_other_legs(partners, -1.0)
 
-    def turned(self, opposites: dict[str, str]) -> Manoeuvre:
-        """Return the manoeuvre for the robot turned by half a turn about z; opposites: as `opposite_legs`."""
-        return self._on_other_legs(opposites, 1.0)
+    def on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
+        """Return the manoeuvre with the legs exchanged by `names`, which pushes from the other side of the robot.
 
-    def _on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
-        """Return the manoeuvre with the legs exchanged by `names`, which pushes from the other side of the robot."""
+        coxa_sign: -1 for its mirror image; 1 for a robot turned by half a turn about z.
+        """
         order = {name: k for k, name in enumerate(names)}
-        poses: tuple[Pose, ...] = tuple(
-            {names[name]: (coxa_sign * coxa, femur, tibia) for name, (coxa, femur, tibia) in pose.items()}
-            for pose in self.poses
-        )
-        lost = sorted((names[name] for name in self.lost), key=order.__getitem__)
-        return Manoeuvre(poses, self.times, other_side(self.pushers), tuple(lost))
+        lost = tuple(sorted((names[name] for name in self.lost), key=order.__getitem__))
+        legs = tuple(names[name] for name in self.legs)
+        numbers = (*(self.angles * (coxa_sign, 1.0, 1.0)).ravel().tolist(), *self.times)
+        return Manoeuvre(legs, numbers, other_side(self.pushers), lost)
 
     def without(self, lost: Iterable[str]) -> Manoeuvre:
         """Return the same poses of the other legs, as a Manoeuvre for the set `lost`."""
         gone = tuple(lost)
-        poses = tuple({name: a for name, a in pose.items() if name not in gone} for pose in self.poses)
-        return Manoeuvre(poses, self.times, self.pushers, gone)
-
-    def numbers(self) -> np.ndarray:
-        """Return all angles [rad], then all times [s], as (POSES (3 legs + 1),): the variables of a search."""
-        angles = [a for pose in self.poses for of_leg in pose.values() for a in of_leg]
-        return np.array([*angles, *self.times], float)
-
-    def with_numbers(self, numbers: np.ndarray) -> Manoeuvre:
-        """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),).
-
-        They are rounded as in the file, so that the stored manoeuvre is exactly the tried one.
-        """
-        angles = np.round(numbers[:-POSES], DECIMALS).reshape(POSES, len(self.legs), 3).tolist()
-        poses = tuple({name: tuple(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
-        times = tuple(float(np.clip(t, 0.05, 5.0)) for t in np.round(numbers[-POSES:], DECIMALS))
-        return Manoeuvre(poses, times, self.pushers, self.lost)
-
-
-def make_mirrored_poses(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tuple[Pose, ...]:
-    """Return the poses of rows (POSES, 6) [rad]: angles of the side that pushes, then the other; see `pose_angles`."""
-    poses = []
-    for row in np.asarray(rows, float):
-        sides = (row[:3], row[3:]) if pushers == "left" else (row[3:], row[:3])
-        angles = pose_angles(robot, *sides).reshape(-1, 3).tolist()
-        poses.append({name: tuple(a) for name, a in zip(robot.leg_names, angles, strict=True)})
-    return tuple(poses)
+        stays = [name not in gone for name in self.legs]
+        legs = tuple(name for name in self.legs if name not in gone)
+        return Manoeuvre(legs, (*self.angles[:, stays].ravel().tolist(), *self.times), self.pushers, gone)
 
 
 def other_side(side: str) -> str:
@@ -153,17 +128,6 @@ def corner_legs(robot: Robot, side: str) -> tuple[str, str]:
     return max(names, key=place.__getitem__), min(names, key=place.__getitem__)
 
 
-def opposite_legs(robot: Robot) -> dict[str, str]:
-    """Return the leg that is mounted where each leg would be after half a turn about z; empty if there is none."""
-    found = {
-        leg.name: other.name
-        for leg in robot.legs
-        for other in robot.legs
-        if np.abs(leg.mount_position[:2] + other.mount_position[:2]).max() < 1e-3
-    }
-    return found if len(found) == len(robot.legs) else {}
-
-
 def pose_angles(robot: Robot, left: npt.ArrayLike, right: npt.ArrayLike) -> np.ndarray:
     """Return joint angles (n,) [rad] of all joints from (coxa, femur, tibia) of the legs of each side.
 
@@ -182,9 +146,8 @@ def pose_angles(robot: Robot, left: npt.ArrayLike, right: npt.ArrayLike) -> np.n
 def joint_poses(robot: Robot, manoeuvre: Manoeuvre, others: npt.ArrayLike) -> np.ndarray:
     """Return the joint angles (POSES, n) [rad] of a manoeuvre; others (n,): of the legs that take no part."""
     rows = np.tile(np.asarray(others, float), (POSES, 1))
-    for row, pose in zip(rows, manoeuvre.poses, strict=True):
-        for name, angles in pose.items():
-            row[robot.leg_joints(name)] = angles
+    for k, name in enumerate(manoeuvre.legs):
+        rows[:, robot.leg_joints(name)] = manoeuvre.angles[:, k]
     return rows
 
 
@@ -244,10 +207,6 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         """Return the manoeuvres made for a set of lost legs, as in `RobotLibrary`; none without losses."""
         gone = frozenset(lost)
         return super().made_for(gone) if gone else []
-
-    def has(self, lost: Iterable[str]) -> bool:
-        """Whether there is a manoeuvre for this set of lost legs, or for its mirror image."""
-        return bool(self.made_for(lost))
 
     def remove(self, lost: Iterable[str]) -> None:
         """Remove the manoeuvres for this set of lost legs and its mirror image."""

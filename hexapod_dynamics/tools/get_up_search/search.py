@@ -18,7 +18,7 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -30,13 +30,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
-from hexapod_dynamics.gait.recovery.manoeuvres import (
-    GetUpLibrary,
-    Manoeuvre,
-    best_side,
-    make_mirrored_poses,
-    opposite_legs,
-)
+from hexapod_dynamics.gait.recovery.manoeuvres import DECIMALS, POSES, GetUpLibrary, Manoeuvre, best_side, pose_angles
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SATURATION, SERVES, Condition, RollTrial
@@ -89,7 +83,7 @@ def search_manoeuvre(
         for k, point in enumerate(points):
             if tried >= until or least < GENTLE:
                 raise _Enough
-            manoeuvre = start.with_numbers(point)
+            manoeuvre = with_numbers(start, point)
             values[k] = trial.cost(manoeuvre, least if least < SERVES else np.inf)
             tried += 1
             if values[k] < min(least, SERVES) and least >= SERVES:
@@ -98,17 +92,28 @@ def search_manoeuvre(
                 best, least = manoeuvre, float(values[k])
 
     try:
-        evaluate(start.numbers()[None], np.zeros(1))
+        evaluate(np.array([start.numbers]), np.zeros(1))
         step = 0.2 if least >= SERVES else 0.07  # [rad] at first; smaller if it starts from a manoeuvre that works
-        minimise(evaluate, start.numbers(), step, effort.most + effort.refine, seed=seed)
+        minimise(evaluate, np.array(start.numbers), step, effort.most + effort.refine, seed=seed)
     except _Enough:
         pass
     return (best if least < SERVES else None), least, tried
 
 
+def with_numbers(manoeuvre: Manoeuvre, numbers: np.ndarray) -> Manoeuvre:
+    """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),).
+
+    They are rounded as in the file, so that the stored manoeuvre is exactly the tried one.
+    """
+    numbers = np.round(numbers, DECIMALS)
+    numbers[-POSES:] = numbers[-POSES:].clip(0.05, 5.0)
+    return replace(manoeuvre, numbers=tuple(numbers.tolist()))
+
+
 def first_manoeuvre(robot: Robot) -> Manoeuvre:
-    """Return the manoeuvres from which the search for the intact robot starts."""
-    return Manoeuvre(make_mirrored_poses(robot, FIRST_POSES, "left"), FIRST_TIMES, "left")
+    """Return the manoeuvre from which the search for the intact robot starts."""
+    poses = [pose_angles(robot, row[:3], row[3:]).tolist() for row in FIRST_POSES]
+    return Manoeuvre(robot.leg_names, (*itertools.chain(*poses), *FIRST_TIMES), "left")
 
 
 def find_manoeuvre(
@@ -130,6 +135,17 @@ def find_manoeuvre(
     return None, count
 
 
+def opposite_legs(robot: Robot) -> dict[str, str]:
+    """Return the leg that is mounted where each leg would be after half a turn about z; empty if there is none."""
+    found = {
+        leg.name: other.name
+        for leg in robot.legs
+        for other in robot.legs
+        if np.abs(leg.mount_position[:2] + other.mount_position[:2]).max() < 1e-3
+    }
+    return found if len(found) == len(robot.legs) else {}
+
+
 def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[Manoeuvre]:
     """Return the manoeuvres from which a search for a set of lost legs starts: those for this set, for the set
     half a turn away, for the intact robot and for its mirror image.
@@ -137,7 +153,7 @@ def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[
     lost, opposites = tuple(lost), opposite_legs(robot)
     own = list(library.made_for(lost))
     if opposites:
-        own += [one.turned(opposites) for one in library.made_for(opposites[name] for name in lost)]
+        own += [one.on_other_legs(opposites, 1.0) for one in library.made_for(opposites[name] for name in lost)]
     whole = [library.universal or first_manoeuvre(robot)]
     try:
         whole.append(whole[0].mirrored(mirror_partners(robot)))
@@ -183,7 +199,7 @@ class Verdict:
 
 def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int) -> Verdict:
     """Return how `new` compares with `old`, which is for the same lost legs, on falls of the robot without them."""
-    seed = FIRST + zlib.crc32(new.numbers().tobytes()) % 2_000_000_000  # Truth has 2^31
+    seed = FIRST + zlib.crc32(np.array(new.numbers).tobytes()) % 2_000_000_000  # Truth has 2^31
     better, before = (turned_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
     return Verdict(better, before, falls, seed)
 
@@ -229,7 +245,7 @@ def find_better(
         return None, f"none of {tried} serves"
     if old is None:
         return found, f"found, the best of {tried}"
-    if np.array_equal(found.numbers(), old.numbers()):
+    if found.numbers == old.numbers:
         return None, f"none of {tried} costs less than the old one"
     verdict = judge(robot, found, old, speed=effort.speed, falls=effort.falls)
     return (found if verdict.takes else None), f"found, the best of {tried}; {verdict}"
@@ -260,7 +276,7 @@ def make_get_up_library(
         if found is not None:
             library.add(found)
         report(0, 0, (), what)
-    classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.has(one)]
+    classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.made_for(one)]
     with WorkerProcesses(jobs) as pool:
         futures = {}
         for one in classes:

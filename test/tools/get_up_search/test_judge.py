@@ -6,14 +6,14 @@ import pytest
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.get_up_search import search
-from hexapod_dynamics.tools.get_up_search.search import FIRST, Turned, Verdict, judge, turned_over
+from hexapod_dynamics.tools.get_up_search.search import FIRST, Turned, Verdict, judge, turned_over, with_numbers
 
 ROBOT = Robot.jethexa()
 GOOD = find_get_up_library(ROBOT).made_for(["LM"])[0]
-ANGLES = len(GOOD.numbers()) - 4
+ANGLES = len(GOOD.numbers) - 4
 # One that stays in STAR, and one that differs from the good one by what a file rounds to.
-NOTHING = GOOD.with_numbers([*np.tile([0.0, 0.0, 1.17], ANGLES // 3), *GOOD.times])
-LIKE = GOOD.with_numbers(GOOD.numbers() + np.where(np.arange(ANGLES + 4) == 1, 0.001, 0.0))
+NOTHING = with_numbers(GOOD, [*np.tile([0.0, 0.0, 1.17], ANGLES // 3), *GOOD.times])
+LIKE = with_numbers(GOOD, GOOD.numbers + np.where(np.arange(ANGLES + 4) == 1, 0.001, 0.0))
 
 
 def test_a_manoeuvre_that_does_nothing_turns_no_robot_over_that_lies_on_its_back():

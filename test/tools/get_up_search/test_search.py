@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import plan
 from hexapod_dynamics.tools.get_up_search import search
@@ -16,8 +17,10 @@ from hexapod_dynamics.tools.get_up_search.search import (
     find_manoeuvre,
     first_manoeuvre,
     make_get_up_library,
+    opposite_legs,
     search_manoeuvre,
     starts_of,
+    with_numbers,
 )
 
 ROBOT = Robot.jethexa()
@@ -30,7 +33,7 @@ def test_the_first_manoeuvre_turns_the_whole_robot_over_and_one_that_does_nothin
     trial = RollTrial(ROBOT, (), 2.0, [EASY])
     assert trial.cost(FIRST) < SERVES
     nothing = np.tile([0.0, 0.0, 1.0], 24)
-    assert trial.cost(FIRST.with_numbers([*nothing, *FIRST.times])) > 2.5  # one condition is left, it lies on its back
+    assert trial.cost(with_numbers(FIRST, [*nothing, *FIRST.times])) > 2.5  # one condition is left, it lies on its back
 
 
 def test_a_condition_may_have_a_speed_of_its_own():
@@ -48,8 +51,8 @@ def test_under_a_condition_that_is_only_for_its_margins_a_manoeuvre_need_not_ser
 
 
 def test_a_search_goes_on_from_the_start_that_costs_least_of_those_that_serve():
-    nothing = FIRST.with_numbers([*np.tile([0.0, 0.0, 1.0], 24), *FIRST.times])
-    slow = replace(FIRST, times=tuple(2.0 * time for time in FIRST.times))
+    nothing = with_numbers(FIRST, [*np.tile([0.0, 0.0, 1.0], 24), *FIRST.times])
+    slow = with_numbers(FIRST, [*FIRST.numbers[:-4], *(2.0 * time for time in FIRST.times)])
     for starts in ([nothing, slow, FIRST], [slow, FIRST, nothing]):
         found, _ = find_manoeuvre(ROBOT, (), starts, Effort(refine=0, conditions=(EASY,)))
         assert found == FIRST
@@ -63,26 +66,26 @@ class Bowl:
 
     def cost(self, manoeuvre, least=np.inf):
         self.asked += 1
-        return float(np.linalg.norm((manoeuvre.numbers() - self.goal)[:-4]))
+        return float(np.linalg.norm((manoeuvre.numbers - self.goal)[:-4]))
 
 
 def test_the_search_ends_after_as_many_manoeuvres_from_the_first_that_serves_on_as_are_wanted():
-    bowl = Bowl(FEW.numbers() + 0.15)
+    bowl = Bowl(np.array(FEW.numbers) + 0.15)
     found, cost, tried = search_manoeuvre(bowl, FEW, Effort(most=5000, refine=0))
-    assert found is not None and np.linalg.norm((found.numbers() - bowl.goal)[:-4]) == cost < 0.9
+    assert found is not None and np.linalg.norm((found.numbers - bowl.goal)[:-4]) == cost < 0.9
     assert tried == bowl.asked
     _, better, more = search_manoeuvre(Bowl(bowl.goal), FEW, Effort(most=5000, refine=300))
     assert better < cost and tried < more <= tried + 300
 
 
 def test_the_search_ends_where_a_manoeuvre_is_gentle():
-    bowl = Bowl(FEW.numbers() + 0.15)
+    bowl = Bowl(np.array(FEW.numbers) + 0.15)
     _, cost, tried = search_manoeuvre(bowl, FEW, Effort(most=5000, refine=50000))
     assert cost < GENTLE and tried < 20000
 
 
 def test_a_search_without_success_returns_none():
-    found, _, tried = search_manoeuvre(Bowl(FEW.numbers() + 5.0), FEW, Effort(most=30, refine=0))
+    found, _, tried = search_manoeuvre(Bowl(np.array(FEW.numbers) + 5.0), FEW, Effort(most=30, refine=0))
     assert found is None and tried == 30
 
 
@@ -125,3 +128,23 @@ def test_the_command_searches_for_as_many_lost_legs_as_are_asked_for(tmp_path, m
     monkeypatch.setattr(search, "make_get_up_library", lambda *_, most_lost, **__: asked.append(most_lost))
     assert plan.main(["--get-up", "--out", str(tmp_path / "get_up.yaml"), *words]) == 0
     assert asked == [most]
+
+
+def test_a_manoeuvre_of_the_robot_turned_by_half_a_turn_puts_the_feet_where_the_others_were():
+    opposites = opposite_legs(ROBOT)
+    assert opposites == {"LF": "RR", "LM": "RM", "LR": "RF", "RR": "LF", "RM": "LM", "RF": "LR"}
+    own = next(one for one in find_get_up_library(ROBOT) if one.lost)
+    turned = own.on_other_legs(opposites, 1.0)
+    assert turned.pushers != own.pushers and set(turned.lost) == {opposites[name] for name in own.lost}
+    for k, name in enumerate(own.legs):
+        legs = LegKinematics.of(ROBOT, name), LegKinematics.of(ROBOT, opposites[name])
+        for pose, other in zip(own.angles[:, k], turned.angles[:, k], strict=True):
+            here, there = legs[0].forward(pose), legs[1].forward(other)
+            np.testing.assert_allclose(legs[0].to_base(here), legs[1].to_base(there) * (-1.0, -1.0, 1.0), atol=1e-9)
+
+
+def test_numbers_of_a_manoeuvre_make_the_same_manoeuvre():
+    universal = find_get_up_library(ROBOT).universal
+    assert len(universal.numbers) == 4 * (18 + 1) and with_numbers(universal, universal.numbers) == universal
+    few = universal.without(("LM",))
+    assert len(few.numbers) == 4 * (15 + 1) and with_numbers(few, few.numbers) == few
