@@ -1,13 +1,15 @@
-"""The kinds of gait, and the bounds of their settings: for the gaits, the node `gait` and the launch file.
+"""The kinds of gait, their settings and the bounds of these: for the gaits, the node `gait` and the launch file.
 
 It imports no gait, because the launch only needs the list of choices.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from hexapod_dynamics.errors import HexapodError
 
@@ -63,15 +65,61 @@ BOUNDS = {
     "response_time": Bounds(0.01, 5.0, "s"),
 }
 GaitValue = bool | float | str  # of a setting
+# Settings that can change while the robot walks.
+LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
+
+
+class SettingValues(TypedDict, total=False):
+    """Keywords of `AdaptiveGait`: the fields of AdaptiveSettings."""
+
+    step_height: float
+    body_height: float | None
+    period: float | None
+    acceleration: float
+    turning: float
+    yaw_hold: bool
+    tilt_limit: float
+    pattern: str
+    weighing_sway: float
+
+
+@dataclass(frozen=True)
+class AdaptiveSettings:
+    """Settings of `AdaptiveGait`; HexapodError names a value out of its range.
+
+    step_height [m]: lift of a swinging foot. body_height [m]: height of base_link over the ground; None: that of the
+    plan. period [s]: of the cycle; None: the plan's, shorter for fast commands. acceleration [m/s^2] and turning
+    [rad/s^2] limit how the twist follows a command. yaw_hold: corrects the heading by the yaw given to `sense`.
+    tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never. pattern: "auto", or
+    "wave" or "ripple": these gaits on the legs that are left, without a plan and its sway. weighing_sway [m]: sway of
+    the walking body while a load is weighed (terrain.py).
+    """
+
+    step_height: float = 0.02
+    body_height: float | None = None
+    period: float | None = None
+    acceleration: float = 0.25
+    turning: float = 1.0
+    yaw_hold: bool = True
+    tilt_limit: float = math.radians(8.0)
+    pattern: str = "auto"
+    weighing_sway: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name not in BOUNDS or (value is None and name in ("body_height", "period")):
+                continue
+            low, high, unit = BOUNDS[name]
+            if not (isinstance(value, (int, float)) and low <= value <= high):
+                raise HexapodError(f"{name}: given {value!r}, allowed are {low} to {high} {unit}")
+        if self.pattern not in ADAPTIVE:
+            raise HexapodError(f"pattern: given {self.pattern!r}, allowed are {', '.join(ADAPTIVE)}")
+
+
 # Values of the settings by default, as `make` takes them.
-DEFAULTS: dict[str, GaitValue] = {
-    "step_height": 0.02,
+DEFAULTS: dict[str, GaitValue] = {name: getattr(AdaptiveSettings, name) for name in LIVE} | {
     "body_height": 0.12,
     "period": 0.0,
-    "yaw_hold": True,
-    "acceleration": 0.25,
-    "turning": 1.0,
-    "weighing_sway": 0.0,
     "step_length": 0.05,
     "step_depth": 0.0001,
     "response_time": 0.2,

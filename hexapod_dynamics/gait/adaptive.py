@@ -17,7 +17,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, AdaptiveSettings, Mode, SettingValues
+from hexapod_dynamics.gait.modes import DOING, ON_FEET, Mode
 from hexapod_dynamics.gait.plan_change import (
     FEWEST_LEGS,
     NOMINAL_VELOCITY,
@@ -29,7 +29,7 @@ from hexapod_dynamics.gait.plan_change import (
 from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.terrain import Terrain
-from hexapod_dynamics.gait_kinds import GaitValue
+from hexapod_dynamics.gait_kinds import LIVE, AdaptiveSettings, GaitValue, SettingValues
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:

@@ -104,9 +104,11 @@ class Gait(ABC):
         """Command the nominal walk, forward; return the twist (3,) that will be followed."""
         return self.command(self.nominal_velocity, 0.0, 0.0)
 
-    @abstractmethod
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
+        self.check_step(dt)
+        self.data.advance(dt)
+        return self.position, self.velocity
 
     def check_step(self, dt: float) -> None:
         """Raise HexapodError unless dt [s] is 0 to a quarter period."""

@@ -129,12 +129,6 @@ class TripodGait(Gait):
         self.data.place_feet()
         self.restart(joints)
 
-    def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Advance by dt [s]; return (position, velocity)."""
-        self.check_step(dt)
-        self.data.advance(dt)
-        return self.data.position, self.data.velocity
-
     @property
     def compiled(self) -> _core.Tick | None:
         """The gait for the compiled loop of the Simulator, which advances it in place."""

@@ -21,10 +21,9 @@ from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
-from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE
-from hexapod_dynamics.gait_kinds import ADAPTIVE, GaitValue, make
+from hexapod_dynamics.gait_kinds import ADAPTIVE, LIVE, GaitValue, make
 from hexapod_dynamics.onboard.getting_up import GettingUp
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.gait.modes import LIVE
-from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS
+from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS, LIVE
 from hexapod_dynamics.onboard.gait_control import GaitControlSettings
 from hexapod_dynamics.onboard.getting_up import AUTOMATIC
 from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
