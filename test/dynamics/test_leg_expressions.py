@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from support.closeness import assert_close
-from support.jethexa import ROBOT
+from support.jethexa import ROBOT, WHOLE
 from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -45,6 +45,14 @@ def test_the_formulas_are_the_model(family):
         at += n
     assert_close(M_00, M[:6, :6], 1e-12)
     assert_close(head, weight[:6], 1e-12)
+
+
+def test_the_jethexa_s_formulas_as_they_are_printed():
+    text = str(MODEL.symbolic("LF"))
+    assert "M_ii[2,2] = Iyy2 + Iyy3 + m3*px3**2 - 2*hz3*px3*s3\n" in text
+    assert "M_ii[2,3] = Iyy3 - hz3*px3*s3\n" in text
+    assert "J[6,1] = 1\n" in text and "m3 = 0.11" in text
+    assert "m3" not in str(MODEL.symbolic("LF", WHOLE.without("LF.tibia")))
 
 
 def test_a_printed_formula_is_python_and_takes_casadi_s_symbols():
