@@ -45,6 +45,22 @@ def test_a_robot_that_lies_on_its_back_is_seen_within_half_a_second(known):
     assert not detector.upright
 
 
+def test_a_robot_that_is_thrown_over_is_seen_while_it_falls():
+    simulator = Simulator(ROBOT)
+    detector = FallDetector()
+    watch(simulator, detector, 0.5)
+    simulator.nu[2:4] = 2.0, 8.0  # up and rolling
+    when, over = None, None
+    for k in range(200):
+        simulator.step(10)
+        detector.update(0.5 + 0.01 * k, simulator.rotation, simulator.specific_force)
+        over = k if over is None and simulator.rotation[2, 2] < 0.5 else over
+        if detector.fallen:
+            when = k
+            break
+    assert over is not None and when is not None and when - over <= 30
+
+
 def test_it_is_upright_again_only_when_both_witnesses_have_said_so_for_a_second():
     detector, up, down = FallDetector(), np.array([0.0, 0.0, 9.81]), rotation_from_vector([math.pi, 0.0, 0.0])
     times = iter(0.01 * np.arange(1, 2000))

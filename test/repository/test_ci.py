@@ -33,6 +33,12 @@ def test_the_folders_of_tests_in_real_time_are_all_in_ci():
         assert any(path.is_relative_to(folder) for folder in folders), name
 
 
+def test_the_folders_that_the_computing_step_does_not_look_into_have_no_test_that_only_computes():
+    ignored = re.findall(r"--ignore test/(\S+?)[\s)]", SCRIPT)
+    assert ignored
+    assert {MARKERS[name] for name in ignored} == {"ros"}
+
+
 def test_the_tests_that_take_long_are_there():
     assert [name for name in (*LONG, *LONGEST) if not (ROOT / "test" / name).exists()] == []
 
@@ -61,7 +67,8 @@ def test_ci_runs_every_step_and_passes(run_ci):
     code, printed, calls = run_ci()
     assert code == 0 and "FAILED" not in printed, printed
     for step in ("ruff check .", "ruff format --check .", "lint-imports", "mypy", "python -m sphinx", "colcon test",
-                 "hadolint", "(pure or long or papers) and not slow", "ros2_tools/tests"):  # fmt: skip
+                 "hadolint", "(pure or long or papers) and not slow", "(waiting or paced or alone) and not slow",
+                 "ros2_tools/tests"):  # fmt: skip
         assert step in calls
     assert "--last-failed" not in calls
 
