@@ -22,6 +22,7 @@ from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, status_of, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 
@@ -50,7 +51,7 @@ class DamageDetectorNode(RobotNode):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
+        self.loop.subscribe(DiagnosticArray, "/diagnostics", self._on_diagnostics, QoSProfile(depth=20))
         self.subscribe_morphology(self._on_morphology)
         self.subscribe_following(self.detection.set_following)
         self.create_subscription(DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)

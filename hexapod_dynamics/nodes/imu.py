@@ -98,10 +98,11 @@ class ImuNode(RobotNode):
     def _set_noise(self, chip: Chip) -> None:
         """Set covariances and delay to those of the chip that was found."""
         self._chip, level = chip, self._orientation_variance
+        known = np.diag([level, level, 10.0 * level]).ravel()
+        self._orientation_covariances = np.array([-1.0, *known[1:]]), known  # REP-145: -1 means no orientation
         self._sample_delay = chip.delay(self._settings.dlpf) if self.source == "mpu6050" else 0.0
         self._raw, self._data = self._message(), self._message()
-        self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
-        self._data.orientation_covariance = np.diag([level, level, 10.0 * level]).ravel()
+        self._raw.orientation_covariance[0] = -1.0
 
     def _message(self) -> Imu:
         message = Imu()
@@ -143,8 +144,8 @@ class ImuNode(RobotNode):
             self._raw_topic.publish(self._raw)
         accel, gyro, quaternion = self.imu.accept(sample.acceleration, sample.angular_velocity, now)
         if self._data_topic is not None and self._data_topic.wanted(now):
-            # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
-            self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0
+            # Without the gyro offsets the orientation is not usable.
+            self._data.orientation_covariance = self._orientation_covariances[self.imu.calibrated]
             turn = self._data.orientation
             turn.x, turn.y, turn.z, turn.w = quaternion
             self._fill(self._data, at, gyro, accel)

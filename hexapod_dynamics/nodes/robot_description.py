@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
 
 PREDICTED = "predicted/"
+IDLE = 0.1  # [s] between two checks whether anybody subscribes to /tf
 
 
 def footprint(rotation: np.ndarray, lowest: float) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +119,9 @@ class RobotDescription(RobotNode):
             self._rotation = rotation
 
     def _publish(self) -> None:
-        if not self._is_watched():
+        watched = self._is_watched()
+        self.loop.set_period(1.0 / self.values["rate"] if watched else IDLE)
+        if not watched:
             self._q, self._rotation = {"": None, PREDICTED: None}, None
         if self._q[""] is None:
             return

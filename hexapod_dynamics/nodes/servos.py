@@ -193,10 +193,9 @@ class ServosNode(RobotNode):
             return
         if age_of(message.header.stamp) > self._timeout:
             return  # this command has been queued since the last one
-        readings = self.joints.read("feedforward_torques", message.name, message.effort.tolist())
-        if readings is not None:
-            joints, torques = [each.joint for each in readings], [each.value for each in readings]
-            self.control.feed_forward(joints, torques, time.monotonic())
+        torques = self.joints.row("feedforward_torques", message.name, message.effort.tolist())
+        if torques is not None:
+            self.control.feed_forward(slice(None), np.nan_to_num(torques), time.monotonic())
 
     def _on_morphology(self, morphology: Morphology) -> None:
         gone = ~morphology.existing_mask

@@ -139,10 +139,11 @@ class WalkStatus(GuardedNode):
         values = declare_all(self, WALK_STATUS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
-        # Only the newest of a hundred true poses a second is needed.
         self.loop = TickLoop(self, 0.1)
-        self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, 1)
+        # Of a hundred true poses a second, the newest is taken when it is compared or printed.
+        self._poll_truth = self.loop.poller(Odometry, "simulator/odom", self._on_truth)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        # In the executor, so that a predicted pose is compared with the true one at once.
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)
 
@@ -154,7 +155,7 @@ class WalkStatus(GuardedNode):
             found = None
         if found is None:
             return
-        self.loop.poll()
+        self._poll_truth()
         now, predicted = time.monotonic(), Pose(*found)
         self._predicted = now, predicted
         self._off = None
@@ -216,6 +217,7 @@ class WalkStatus(GuardedNode):
     def _print(self) -> None:
         if start.stopping():  # reports of other nodes are now caused by the end of the launch
             return
+        self._poll_truth()
         now = time.monotonic()
         predicted, true = (
             None if heard is None or now - heard[0] > 3.0 else heard[1] for heard in (self._predicted, self._true)

@@ -216,6 +216,10 @@ class JointInput:
         self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False, measured: bool = False
     ) -> np.ndarray | None:
         """Return the values of a message in the robot's order (n,), NaN where there is none; None if it is rejected."""
+        order = self.order(names)
+        faultless = len(values) == len(names) and not (order.unknown or order.repeated) and math.isfinite(sum(values))
+        if faultless and not measured:  # many messages a second: in a quarter of the time
+            return self.arrange(names, values)
         readings = self.read(topic, names, values, others=others, measured=measured)
         if readings is None:
             return None

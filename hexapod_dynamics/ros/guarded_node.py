@@ -23,16 +23,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from hexapod_dynamics.errors import DeviceError, HexapodError, shortened
+from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, queues
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
 if TYPE_CHECKING:
     from hexapod_dynamics.ros.crash_recovery import SessionState
-    from hexapod_dynamics.ros.tick_loop import TickLoop
-    from rclpy.qos import QoSProfile
+    from rclpy.publisher import Publisher
     from rclpy.service import Service
     from rclpy.subscription import Subscription
     from rclpy.topic_endpoint_info import TopicEndpointInfo
@@ -204,6 +204,19 @@ class GuardedNode(Node):
         log_defect(self, error, f"a request to {srv_name}")
         return make_refusal_response(srv_type, f"refused: {described(error)}")
 
+    def create_publisher(self, msg_type: type, topic: str, qos_profile: QoSProfile | int, **more: object) -> Publisher:
+        """Create a publisher as Node does; unless it is latched, it hands its messages over (tick_loop)."""
+        if isinstance(qos_profile, QoSProfile) and qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
+            return super().create_publisher(msg_type, topic, qos_profile, **more)
+        publisher = super().create_publisher(msg_type, topic, qos_profile, publisher_class=HandingPublisher, **more)
+        publisher.queues = queues(self.context, publisher.topic_name, msg_type)
+        return publisher
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Destroy a subscription as Node does; nothing is handed over to it any more."""
+        queues(self.context, subscription.topic_name, subscription.msg_type).pop(subscription, None)
+        return super().destroy_subscription(subscription)
+
     def create_subscription(
         self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
     ) -> Subscription:
@@ -212,9 +225,9 @@ class GuardedNode(Node):
         """
         malformed = self.malformed
 
-        def accept(data: bytes) -> None:
-            try:
-                message = read_message(data, msg_type)
+        def accept(data: bytes | object) -> None:
+            try:  # a message that was handed over has never been bytes
+                message = read_message(data, msg_type) if isinstance(data, bytes) else data
             except MALFORMED as error:
                 malformed.count(subscription, error)
                 return
