@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -148,3 +149,21 @@ def test_docker_run_starts_what_the_compose_file_starts(tmp_path):
         "--log-driver": [service["logging"]["driver"]],
         "--log-opt": [f"{name}={value}" for name, value in service["logging"]["options"].items()],
     }
+
+
+def test_systemd_understands_the_unit(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("no systemd here")
+    unit = (DEPLOY / "hexapod.service").read_text()
+    (tmp_path / "docker.service").write_text("[Service]\nExecStart=/bin/true\n")  # what is not on this machine
+    here = re.sub(r"/usr/(s?bin)/(docker|nvpmodel|jetson_clocks)\b", "/bin/true", unit)
+    (tmp_path / "hexapod.service").write_text(here)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", tmp_path / "hexapod.service"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+    )
+    said = [line for line in done.stderr.splitlines() if "hexapod" in line or "docker" in line]
+    assert not said, done.stderr
