@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.parameters import commands
+from hexapod_dynamics.parameters import commands, damage_manager
 from hexapod_dynamics.parameters.spec import ParameterSpec
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
 
@@ -37,3 +37,13 @@ def test_a_derived_default_is_that_of_its_source():
     assert speed_limit.default_for(robot) == 4.5
     assert commands.RATE.default_for(0.0125) == 80.0
     assert commands.COMMAND_PERIOD.default_for() == 0.02
+
+
+def test_damage_manager_has_a_parameter_for_each_part_of_the_robot():
+    morphology = Morphology.whole(ROBOT).without("RM")
+    parameters = damage_manager.parameters_of(morphology)
+    assert {parameter.name: parameter.default for parameter in parameters} == morphology.parameters()
+    described = {parameter.name: parameter.description for parameter in parameters}
+    assert described["links.LM.femur"].startswith("link LM.femur exists")
+    assert described["legs.RM"].startswith("leg RM exists")
+    assert not any("<" in text for pair in described.items() for text in pair)

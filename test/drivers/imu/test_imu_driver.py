@@ -139,6 +139,20 @@ def test_settings_the_chip_does_not_have_are_refused(wrong):
         Mpu6050Settings(**wrong)
 
 
+def test_a_brown_out_is_seen_in_the_registers():
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    bus.now += 1.0
+    driver.read()
+    sensor.brown_out()
+    bus.now += 1.0
+    assert driver.read().raw == driver.read().raw, "frozen data, no error"
+    with pytest.raises(UnexpectedAnswer, match="asleep after a brown-out"):
+        driver.verify()
+    driver.start()
+    driver.verify()
+
+
 @pytest.mark.parametrize(
     ("identity", "words"), [(0x68, ""), (0x98, "known clone"), (0x70, "known clone"), (0x33, "unknown chip")]
 )
