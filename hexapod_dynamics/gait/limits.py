@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.ground import DEAD_ZONE
+from hexapod_dynamics.gait.ground import AS_FELT, BACK, BACKS, CLIMB, DEAD_ZONE, STOP, Response
 from hexapod_dynamics.gait.interface import finite_twist
 from hexapod_dynamics.gait.modes import write_settings
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP, Response
 from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan, PlanEvaluator
 from hexapod_dynamics.gait.terrain import ROWING_RISE
 from hexapod_dynamics.robot import Robot

@@ -14,10 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.ground import RAISING, GroundAdaptation, SlopeReference, bounded
+from hexapod_dynamics.gait.ground import (
+    AS_FELT,
+    BACK,
+    CLIMB,
+    RAISING,
+    SLOW,
+    STOP,
+    GroundAdaptation,
+    ObstacleResponse,
+    Sample,
+    SlopeReference,
+    bounded,
+)
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.modes import SITTING, Mode
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, CLIMB, SLOW, STOP, ObstacleResponse, Sample
 from hexapod_dynamics.gait_kinds import SWAYS
 
 if TYPE_CHECKING:

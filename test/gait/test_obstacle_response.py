@@ -9,7 +9,7 @@ from support.walks import walk_on
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, SLOW, STOP, ObstacleResponse, Sample
+from hexapod_dynamics.gait.ground import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, SLOW, STOP, ObstacleResponse, Sample
 from hexapod_dynamics.robot import Morphology, Robot
 
 SPEED, PERIOD, DT = 0.077, 1.2, 0.02

@@ -11,7 +11,7 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.obstacle import AS_FELT
+from hexapod_dynamics.gait.ground import AS_FELT
 from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
