@@ -7,7 +7,9 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import as_completed
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,14 +126,43 @@ def plan_reporter(
 
 
 def make_plans(robot: Robot, path: str | Path, *, jobs: int, most_lost: int | None) -> int:
-    """Make the plans of a robot in a number of processes, 0: one a core, and save each; return how many there are."""
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
-    from hexapod_dynamics.gait.planning.search import make_library
+    """Make the plans of a robot for every set of lost legs, one of each mirror pair; return how many there are.
 
+    jobs, path: as in `search_plans`.
+    """
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.plan import tripod_plan
+    from hexapod_dynamics.gait.planning.search import make_plan
+
+    if len(robot.legs) < 3:
+        raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least 3 are needed to walk or row")
     library = PlanLibrary(robot)
-    report = plan_reporter(library, path, describe_plan)
-    make_library(robot, report, jobs=jobs or None, most_lost=most_lost, library=library)
+    # A robot without a tripod needs a plan even if it is intact.
+    sets: list[tuple[str, ...]] = [()] if tripod_plan(robot) is None else []
+    sets += library.classes(len(robot.legs) - 2 if most_lost is None else most_lost)
+    search_plans({lost: partial(make_plan, robot, lost) for lost in sets}, library, path, jobs)
     return len(library)
+
+
+def search_plans(
+    searches: Mapping[tuple[str, ...], Callable[[], GaitPlan]], library: PlanLibrary, path: str | Path, jobs: int
+) -> None:
+    """Search plans by the set of lost legs, and add those that are found to a library, which is saved after each.
+
+    jobs: number of processes, 0: one for each core.
+    """
+    from hexapod_dynamics.worker_processes import WorkerProcesses
+
+    report = plan_reporter(library, path, describe_plan)
+    with WorkerProcesses(jobs or None) as pool:
+        futures = {pool.submit(search): lost for lost, search in searches.items()}
+        for done, future in enumerate(as_completed(futures), start=1):
+            try:
+                found: GaitPlan | HexapodError = future.result()
+                library.add(future.result())
+            except HexapodError as error:
+                found = error
+            report(done, len(futures), futures[future], found)
 
 
 def describe_plan(plan: GaitPlan | HexapodError) -> str:

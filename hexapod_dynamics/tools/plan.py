@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from concurrent.futures import as_completed
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError
@@ -28,6 +28,7 @@ from hexapod_dynamics.tools.command_line import (
     parser_of,
     plan_reporter,
     run_command,
+    search_plans,
 )
 
 if TYPE_CHECKING:
@@ -65,28 +66,26 @@ def _make(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
     path = given.out or f"plans_{robot.name}.yaml"
     if given.improve:
-        return _improve(robot, given.plans, path, given.jobs or None)
+        return _improve(robot, given.plans, path, given.jobs)
     print(f"{make_plans(robot, path, jobs=given.jobs, most_lost=given.most_lost)} plans in {path}")
     return 0
 
 
-def _improve(robot: Robot, plans: str, path: str, jobs: int | None) -> int:
+def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
     """Improve the plans for four legs of a library, and save it after each."""
     from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
     from hexapod_dynamics.gait.planning.search import improve_plan
-    from hexapod_dynamics.worker_processes import WorkerProcesses
 
     source = plans or find_library_file(robot, "plans")[0]
     if source is None:
         raise HexapodError(f"there are no plans of {robot.name}: make them without --improve")
     library = PlanLibrary.load(robot, source)
-    report = plan_reporter(library, path, describe_plan)
-    with WorkerProcesses(jobs) as pool:
-        futures = [pool.submit(improve_plan, robot, plan) for plan in library if len(plan.legs) == 4]
-        for done, future in enumerate(as_completed(futures), start=1):
-            plan = future.result()
-            library.add(plan)
-            report(done, len(futures), [name for name in robot.leg_names if name not in plan.legs], plan)
+    searches = {
+        tuple(name for name in robot.leg_names if name not in plan.legs): partial(improve_plan, robot, plan)
+        for plan in library
+        if len(plan.legs) == 4
+    }
+    search_plans(searches, library, path, jobs)
     library.save(path)
     print(f"{len(library)} plans in {path}")
     return 0

@@ -1,12 +1,15 @@
 """The tool that makes a robot's file: from a foreign URDF, from answers, and what it finds wrong in one."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import yaml
 from support.foreign_urdf import foreign_phantomx
 
+from hexapod_dynamics import worker_processes
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import new_robot as tool
@@ -39,16 +42,12 @@ def test_plans_come_beside_the_file_with_their_number_and_the_time_left(tmp_path
     content = yaml.safe_load((CONFIG / "quadruped.yaml").read_text())
     file.write_text(yaml.safe_dump({**content, "name": "four", "body": {**content["body"], "mass": 1.3}}))
 
-    def made(robot, report, *, jobs, most_lost, library):
-        plans = list(PlanLibrary.load(Robot.load(CONFIG / "quadruped.yaml"), CONFIG / "plans_quadruped.yaml"))
-        for done, plan in enumerate(plans, start=1):
-            library.add(plan)
-            report(done, len(plans), ("LF",), plan)
-
-    monkeypatch.setattr("hexapod_dynamics.gait.planning.search.make_library", made)
+    stored = PlanLibrary.load(Robot.load(CONFIG / "quadruped.yaml"), CONFIG / "plans_quadruped.yaml")
+    monkeypatch.setattr(worker_processes, "WorkerProcesses", ThreadPoolExecutor)
+    monkeypatch.setattr(search, "make_plan", lambda _, lost: stored.find(lost))
     assert tool.main([str(file), "--check"]) == 0
     said = capsys.readouterr().out
-    assert "3/3,    0 s left   without LF: " in said
+    assert "3/3,    0 s left   without " in said and "without LF: row, period" in said
     assert len(PlanLibrary.load(Robot.load(file), tmp_path / "plans_four.yaml")) == 3
 
 

@@ -1,4 +1,4 @@
-"""Makes plans: one for a set of lost legs, or the library of a robot on several processes.
+"""Makes the plan of a robot for a set of lost legs, or improves one.
 
 The orders of the legs are enumerated, the other numbers found by CMA-ES.
 """
@@ -6,8 +6,7 @@ The orders of the legs are enumerated, the other numbers found by CMA-ES.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from concurrent.futures import as_completed
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import gcd
@@ -19,10 +18,8 @@ from hexapod_dynamics.cma_es import minimise
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
-from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import HEIGHT, LIFT, GaitPlan, PlanEvaluator, tripod_plan
+from hexapod_dynamics.gait.planning.plan import HEIGHT, LIFT, GaitPlan, PlanEvaluator
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.worker_processes import WorkerProcesses
 
 
 @dataclass(frozen=True)
@@ -294,33 +291,3 @@ def make_plan(robot: Robot, lost: Iterable[str], morphology: Morphology | None =
 def improve_plan(robot: Robot, plan: GaitPlan) -> GaitPlan:
     """Return a plan for four legs, improved under the present demands, in a fourth of the time of a new plan."""
     return Search(robot, plan.legs, demands(robot, len(plan.legs)), height=plan.height).improved(plan)
-
-
-def make_library(
-    robot: Robot,
-    report: Callable[..., None],
-    *,
-    library: PlanLibrary,
-    jobs: int | None = None,
-    most_lost: int | None = None,
-) -> None:
-    """Make the plans of every set of lost legs, one of each mirror pair, and add them to a library.
-
-    report(done, all, set, GaitPlan or HexapodError): called when a plan is finished. jobs: number of processes, by
-    default one for each core.
-    """
-    if len(robot.legs) < 3:
-        raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least 3 are needed to walk or row")
-    # A robot without a tripod needs a plan even if it is intact.
-    intact: list[tuple[str, ...]] = [()] if tripod_plan(robot) is None else []
-    classes = intact + library.classes(len(robot.legs) - 2 if most_lost is None else most_lost)
-    with WorkerProcesses(jobs) as pool:
-        futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
-        for done, future in enumerate(as_completed(futures), start=1):
-            try:
-                plan = future.result()
-                library.add(plan)
-                result: GaitPlan | HexapodError = plan
-            except HexapodError as error:
-                result = error
-            report(done, len(classes), futures[future], result)
