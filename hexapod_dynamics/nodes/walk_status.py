@@ -32,6 +32,8 @@ STOPS = {"hold": "holds where it stands", "sit": "sits down", "off": "torque is 
 # A node that is not in the graph for this long [s] is absent; a respawned node is back earlier. A node that was never
 # in the graph is absent after three times as long.
 ABSENT = 5.0
+# What is said of it, once above the line.
+GONE = "it has ended, or cannot start: its FATAL in the log says why; after a correction start the launch again"
 # Words by which nodes report that this computer is too busy; nothing is broken then.
 BUSY = ("too busy", "readings come late", "arrive too late")
 # Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed once above the
@@ -240,12 +242,13 @@ class WalkStatus(GuardedNode):
                 or (message.startswith(DEVICES) and "simulator" not in self._expected)
             )
         }
-        for name, (message, level) in complaints.items():
+        told = complaints | dict.fromkeys(absent, (GONE, DiagnosticStatus.ERROR))
+        for name, (message, level) in told.items():
             at = self._warned.get(name, -math.inf)
             if elapsed - at > 30.0:  # meanwhile only the name of the node appears in the line
                 print(self._in_colour(f"        {name}: {message}", level))
                 self._warned[name] = elapsed
-        self._warned = {name: at for name, at in self._warned.items() if name in complaints}
+        self._warned = {name: at for name, at in self._warned.items() if name in told}
         expected = ("damage_manager", "servos") if self._stopped else ("damage_manager",)
         known = {f"{prefix}{node}" for node in expected for prefix in ("", self.get_namespace().strip("/") + "/")}
         busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}

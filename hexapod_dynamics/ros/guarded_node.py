@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from hexapod_dynamics.errors import DeviceError, HexapodError, shortened
+from hexapod_dynamics.errors import DeviceError, HexapodError, shortened, suggestion
 from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, queues
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
@@ -189,6 +189,11 @@ class GuardedNode(Node):
         async def answer_each(request: SetParameters.Request, response: SetParameters.Response) -> object:
             # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
             for parameter in request.parameters:
+                if not self.has_parameter(parameter.name):  # the reason that rclpy gives is an empty list
+                    name, names = shortened(parameter.name), self.list_parameters([], 0).names
+                    reason = f"{name}: {self.get_name()} has no such parameter; {suggestion(name, names)}"
+                    response.results.append(SetParametersResult(successful=False, reason=reason))
+                    continue
                 one = SetParameters.Request(parameters=[parameter])
                 response.results.extend((await answer(one, SetParameters.Response())).results)
             return response

@@ -73,6 +73,12 @@ def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(node, cl
     assert node._absent(node._elapsed() + 2.0 * walk_status.ABSENT) == {"gait", "servos"}
 
 
+def test_a_node_that_has_ended_is_starting_for_a_while_then_absent_with_what_to_do(printed):
+    text = printed([], 20.0, ["no_such_node"])
+    assert text.count(" | starting: no_such_node") == 15 and text.count(" | absent: no_such_node") == 5, text
+    assert text.count("no_such_node: it has ended, or cannot start: its FATAL in the log says why") == 1
+
+
 def test_the_prediction_is_read_once_a_second_from_diagnostics(node, clock, capsys):
     """Nobody subscribes to the hundred predictions a second for this line."""
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])

@@ -115,6 +115,15 @@ def test_parameters_of_no_known_type_are_refused_and_those_beside_them_are_set(p
     assert not node.failed
 
 
+def test_a_parameter_that_the_node_has_not_is_refused_with_the_nearest_name(probe, node):
+    value = ParameterValue(type=3, double_value=2.5)
+    given = [ParameterMessage(name=name, value=value) for name in ("speeed", "speed")]
+    client = probe.node.create_client(SetParameters, "defective/set_parameters")
+    unknown, known = ask(client, SetParameters.Request(parameters=given)).results
+    assert not unknown.successful and known.successful
+    assert "speeed: defective has no such parameter; did you mean 'speed'?" in unknown.reason
+
+
 def test_a_message_whose_callback_raises_is_ignored_and_counted_and_a_failed_device_ends_the_node(probe, node):
     publisher = probe.node.create_publisher(String, "words", 10)
     wait_until(lambda: publisher.get_subscription_count() > 0, 10, "the subscription")
