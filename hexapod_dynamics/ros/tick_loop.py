@@ -130,16 +130,16 @@ class PolledTopic:
         self.subscription, self._most = subscription, most
         self._queue: deque[object] = deque(maxlen=depth)
         queues(context, subscription.topic_name, subscription.msg_type)[subscription] = self._queue
-        self._ways = self._take_sent, self._take_handed
+        self._ways = self._read_sent, self._read_handed_over
 
-    def take(self) -> None:
+    def read(self) -> None:
         """Take the messages; where some came both ways, those of the way on which the last ones came are older."""
         before, other = self._ways
         before()
         if other():
             self._ways = other, before
 
-    def _take_sent(self) -> bool:
+    def _read_sent(self) -> bool:
         for count in range(self._most):
             taken = self.subscription.handle.take_message(self.subscription.msg_type, True)
             if taken is None:
@@ -147,7 +147,7 @@ class PolledTopic:
             self.subscription.callback(taken[0])
         return True
 
-    def _take_handed(self) -> bool:
+    def _read_handed_over(self) -> bool:
         count = min(len(self._queue), self._most)
         for _ in range(count):
             self.subscription.callback(self._queue.popleft())
@@ -227,7 +227,7 @@ class TickLoop:
         """
         polled = self.subscribe(kind, topic, callback, 1)
         self._polled.remove(polled)
-        return polled.take
+        return polled.read
 
     def unsubscribe(self, polled: PolledTopic) -> None:
         """Destroy a subscription, which `subscribe` has returned."""
@@ -268,7 +268,7 @@ class TickLoop:
         if self._at_times:
             self._attend()
         for polled in tuple(self._polled):
-            polled.take()
+            polled.read()
 
     def run(self, executor: Executor, running: Callable[[], bool]) -> None:
         """Tick while running() is true; it is called ten times a second."""

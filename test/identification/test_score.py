@@ -162,7 +162,7 @@ def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
 def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path, monkeypatch):
     command = tmp_path / "ros2"  # takes the place of `ros2 bag record -o FOLDER TOPICS`
     command.write_text(
-        '#!/bin/sh\nmkdir "$4"; echo "$@" > "$4/arguments"; trap "exit 0" INT; while :; do sleep 0.05; done\n'
+        '#!/bin/sh\ntrap "exit 0" INT; mkdir "$4"; echo "$@" > "$4/arguments"; while :; do sleep 0.05; done\n'
     )
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
@@ -185,7 +185,7 @@ def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path,
 
 def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys):
     command = tmp_path / "ros2"
-    command.write_text('#!/bin/sh\nmkdir "$4"; trap ">$4/ended; exit 0" INT; while :; do sleep 0.05; done\n')
+    command.write_text('#!/bin/sh\ntrap ">$4/ended; exit 0" INT; mkdir "$4"; while :; do sleep 0.05; done\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
@@ -211,7 +211,7 @@ def test_a_recorder_that_makes_no_folder_is_ended_and_that_is_said(tmp_path, mon
 def recording(tmp_path, monkeypatch, request):
     """`record`, started from a script's background, where SIGINT is ignored; param: what SIGHUP does there."""
     command, bag = tmp_path / "ros2", tmp_path / "bag"
-    command.write_text('#!/bin/sh\nmkdir "$4"; trap ">$4/ended; exit 0" INT; while :; do sleep 0.05; done\n')
+    command.write_text('#!/bin/sh\ntrap ">$4/ended; exit 0" INT; mkdir "$4"; while :; do sleep 0.05; done\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     program = f"from hexapod_dynamics.tools import record; record.main(['--out', {str(bag)!r}])"
