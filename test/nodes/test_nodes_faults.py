@@ -140,10 +140,15 @@ def test_no_parameter_and_no_request_ends_a_node(probe, robot, name):
         assert all(result.successful or result.reason for result in results)
     unset = [ParameterMessage(name=n) for n in chosen]
     call(SetParameters, "set_parameters", SetParameters.Request(parameters=unset))
-    strange = [ParameterMessage(name="\0x" * 1000, value=ParameterValue(type=kind)) for kind in (1, 4, 9, 77, 255)]
+    names = [*["\0x" * 1000] * 3, "robot", "robot"]
+    kinds = (1, 4, 9, 77, 255)
+    strange = [
+        ParameterMessage(name=each, value=ParameterValue(type=kind)) for each, kind in zip(names, kinds, strict=True)
+    ]
     results = call(SetParameters, "set_parameters", SetParameters.Request(parameters=strange)).results
-    assert len(results) == len(strange) and not any(result.successful for result in results[-2:])
-    assert all("allowed are 0 to 9" in result.reason for result in results[-2:])
+    assert len(results) == len(strange) and not any(result.successful for result in results)
+    assert all("no such parameter" in result.reason for result in results[:3])
+    assert all("allowed are 0 to 9" in result.reason for result in results[3:])
     whole = SetParametersAtomically.Request(parameters=strange)
     assert not call(SetParametersAtomically, "set_parameters_atomically", whole).result.successful
 
