@@ -242,13 +242,13 @@ class WalkStatus(GuardedNode):
                 or (message.startswith(DEVICES) and "simulator" not in self._expected)
             )
         }
-        told = complaints | dict.fromkeys(absent, (GONE, DiagnosticStatus.ERROR))
-        for name, (message, level) in told.items():
+        messages = complaints | dict.fromkeys(absent, (GONE, DiagnosticStatus.ERROR))
+        for name, (message, level) in messages.items():
             at = self._warned.get(name, -math.inf)
             if elapsed - at > 30.0:  # meanwhile only the name of the node appears in the line
                 print(self._in_colour(f"        {name}: {message}", level))
                 self._warned[name] = elapsed
-        self._warned = {name: at for name, at in self._warned.items() if name in told}
+        self._warned = {name: at for name, at in self._warned.items() if name in messages}
         expected = ("damage_manager", "servos") if self._stopped else ("damage_manager",)
         known = {f"{prefix}{node}" for node in expected for prefix in ("", self.get_namespace().strip("/") + "/")}
         busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import threading
 import time
-from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -39,8 +39,7 @@ T = TypeVar("T")
 Queues = dict["Subscription", deque[object]]
 # {(context, topic, type): what each polled subscription of this process has not taken yet}
 _QUEUES: defaultdict[tuple[Context, str, type], Queues] = defaultdict(dict)
-# Usual types of values in messages; they are no messages.
-_SHARED = frozenset((int, float, bool, str, bytes, list, tuple, array, np.ndarray))
+_UNCHANGEABLE = frozenset((int, float, bool, str, bytes))  # types of values in messages
 
 
 class _FairLock:
@@ -96,31 +95,32 @@ class HandingPublisher(Publisher):
     queues: Queues
 
     def publish(self, msg: object) -> None:
-        """Publish a message, which the caller may change afterwards, its lists and arrays by assigning others."""
+        """Publish a message, which the caller may change afterwards."""
         queues = tuple(self.queues.values())
         if queues and self.get_subscription_count() == len(queues):
-            copy = copied(msg)
+            handed = copied(msg)
             for queue in queues:
-                queue.append(copy)
+                queue.append(handed)
         else:
             super().publish(msg)
 
 
-def copied(message: object) -> object:
-    """Return a copy of a message and of the messages in its fields, with numbers of numpy as Python's, as they are read
-    from bytes; lists and arrays are the same objects.
-    """
-    kind = type(message)
-    copy = kind.__new__(kind)
+def copied(value: T) -> T:
+    """Return a copy of a message, or of a value in one; numbers of numpy become those of Python, as read from bytes."""
+    kind = type(value)
+    if kind in _UNCHANGEABLE:
+        return value
+    if isinstance(value, list | tuple):
+        simple = not value or type(value[0]) in _UNCHANGEABLE
+        return list(value) if simple else [copied(each) for each in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if not hasattr(kind, "SLOT_TYPES"):
+        return copy(value)  # an array
+    message = kind.__new__(kind)
     for name in kind.__slots__:
-        value = getattr(message, name)
-        if type(value) not in _SHARED:
-            if isinstance(value, np.generic):
-                value = value.item()
-            elif hasattr(value, "SLOT_TYPES"):
-                value = copied(value)
-        setattr(copy, name, value)
-    return copy
+        setattr(message, name, copied(getattr(value, name)))
+    return message
 
 
 class PolledTopic:
