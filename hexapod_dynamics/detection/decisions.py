@@ -14,16 +14,20 @@ from hexapod_dynamics.detection.hypotheses import limp, locked, missing, part_of
 from hexapod_dynamics.robot import Morphology, Robot
 
 ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
-SERVOS = ("legs.", "links.")  # beginnings of the names of values that are decided by servos that do not answer
 REPEAT_AFTER = 5.0  # [s] until a decision that was not executed is repeated
 # A decision is repeated while its evidence lasts; it has ended after this multiple of REPEAT_AFTER without one.
 ENDED = 1.5
-MANY = 3  # legs or joints at once that are a fault of the bus
+MANY = 3  # legs at once, with silent servos or without torque, that are a fault of the bus
+SETTLED = 0.3  # [s] within which the driver asks a servo that does not follow whether it has torque: one at a time
+RETURNS = 5.0  # [s] for which the joints of a leg that is back need not follow their commands
 
 
 @dataclass(frozen=True)
 class Decision:
-    """action: declare, restore or suspect; values: for `set_morphology`; text: one line for people; since [s]."""
+    """action: declare, restore or suspect; values: for `set_morphology`; text: one line for people; since [s].
+
+    servos: joints (indices) whose servos have shown it, as they do not answer or have no torque; empty: by the motion.
+    """
 
     action: str
     name: str
@@ -31,6 +35,7 @@ class Decision:
     probability: float
     text: str
     since: float
+    servos: tuple[int, ...] = ()
 
     @property
     def key(self) -> tuple[tuple[str, Value], ...]:
@@ -72,6 +77,8 @@ class DecisionMaker:
         # Decisions that are not executed yet, with the times at which they were made last.
         self._asked: dict[tuple, tuple[float, Decision]] = {}
         self._found: dict[tuple, Decision] = {}  # declarations, until they are undone or their evidence ends
+        self._returns: dict[str, float] = {}  # {leg that is back, though nobody declared it lost: until [s]}
+        self._limps: tuple[float, list[int]] = -math.inf, []  # since [s], joints without torque
 
     def follow(self, old: Morphology, new: Morphology) -> None:
         """Update `own` after a change of the declared Morphology: add executed decisions, remove those that were
@@ -87,10 +94,14 @@ class DecisionMaker:
         self._found = {key: one for key, one in self._found.items() if self._is_own(key)}
 
     def decide(
-        self, time: float, action: str, name: str, values: dict, probability: float, text: str, since: float
+        self, time: float, action: str, name: str, values: dict, p: float, text: str, since: float, *servos: int
     ) -> list[Decision]:
-        """Return a list with the Decision, or an empty one if the same Decision was made recently."""
-        decision = Decision(action, name, values, probability, text, since)
+        """Return a list with the Decision, or an empty one if the same Decision was made recently, or if a leg that is
+        back moves to its place.
+        """
+        decision = Decision(action, name, values, p, text, since, servos)
+        if action == "declare" and not servos and self._is_returning(values):
+            return []
         if time - self._asked.get(decision.key, (-math.inf,))[0] < REPEAT_AFTER:
             return []
         self._asked[decision.key] = time, decision
@@ -107,15 +118,20 @@ class DecisionMaker:
         judged: whether feet and joints are judged now; of a robot that stands nothing contradicts what they have shown.
         """
         if not judged:
-            found = self._asked.items()
-            self._asked = {key: (at if key[0][0].startswith(SERVOS) else time, one) for key, (at, one) in found}
+            self._asked = {key: (at if one.servos else time, one) for key, (at, one) in self._asked.items()}
+        self._returns = {leg: until for leg, until in self._returns.items() if time < until}
         oldest = time - ENDED * REPEAT_AFTER
         self._asked = {key: one for key, one in self._asked.items() if one[0] > oldest}
         self._found = {key: one for key, one in self._found.items() if key in self._asked or self._is_own(key)}
 
     def knows(self, values: Mapping[str, Value]) -> bool:
-        """Return whether `findings` has a declaration of this part and kind of damage, a lock at any angle."""
-        return decision_key(values) in self._found
+        """Return whether `findings` has a declaration of this part and kind of damage, a lock at any angle, or whether
+        nothing is known as yet, because the leg is just back.
+        """
+        return decision_key(values) in self._found or self._is_returning(values)
+
+    def _is_returning(self, values: Mapping[str, Value]) -> bool:
+        return any(name.split(".")[1] in self._returns for name in values)
 
     def findings(self) -> list[Finding]:
         """Return a Finding for each declaration that holds or whose evidence lasts."""
@@ -137,10 +153,11 @@ class DecisionMaker:
     ) -> list[Decision]:
         """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late.
 
-        Three silent legs are a fault of the bus, unless `are_lost(silent chains)`.
+        Three legs without torque are a fault of the bus, as three silent ones are unless `are_lost(silent chains)`.
         """
         if evidence.dead(time):
             return []
+        self._drop_refuted(time, evidence)
         found = []
         expected = morphology.existing_mask & morphology.moving_mask
         silences = evidence.chains(evidence.silent(time, expected), expected)
@@ -157,13 +174,32 @@ class DecisionMaker:
                     continue
                 if timely or len(silence.joints) > 1 and not silence.alone:
                     found += self._silent(time, silence, angles)
-        without_torque = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask)
-        if len(without_torque) < MANY:
-            for joint in without_torque.tolist():
+        limps = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask).tolist()
+        if limps != self._limps[1]:
+            self._limps = time, limps
+        legs = {part_of(self.robot, joint).partition(".")[0] for joint in limps}
+        if len(legs) < MANY and time - self._limps[0] >= SETTLED:
+            for joint in limps:
                 what = limp(self.robot, joint)
                 text = f"{what.name}: its servo reports that its torque is off (p = 0.999)"
-                found += self.decide(time, "declare", what.name, what.values, 0.999, text, time)
+                found += self.decide(time, "declare", what.name, what.values, 0.999, text, time, joint)
         return found + self._returned(time, evidence)
+
+    def _drop_refuted(self, time: float, evidence: BusEvidence) -> None:
+        """Drop what servos have shown and nobody has declared once one of them has answered since, with torque; the
+        others of its leg need time for their first answer.
+        """
+        for key in self._asked.keys() & self._found.keys():
+            asked, one = self._asked[key]
+            answers, joints = evidence.answered_at > asked, list(one.servos)
+            if answers[joints].any() and not evidence.torque_off(time)[joints].any():
+                del self._found[key]
+                # It may be declared all the same: the request is under way.
+                self._asked[key] = min(asked, time - REPEAT_AFTER), one
+                leg = part_of(self.robot, joints[0]).partition(".")[0]
+                self._returns[leg] = time + RETURNS
+                of_leg = np.isin(np.arange(self.robot.joint_count), self.robot.leg_joints(leg))
+                evidence.expect(time, of_leg & ~answers)
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
         leg, age = silence.leg, time - silence.since
@@ -177,12 +213,12 @@ class DecisionMaker:
                 f"{part} not to be used: no answer from its servo for {age:.1f} s, though servos further out "
                 "answer (p = 0.950)"
             )
-            return self.decide(time, "declare", what.name, what.values, 0.95, text, silence.since)
+            return self.decide(time, "declare", what.name, what.values, 0.95, text, silence.since, *silence.joints)
         what = missing(self.robot, leg, silence.link)
         count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
         probability = 0.99 if len(silence.joints) > 1 else 0.97
         text = f"{what.name}: no answer from {count} for {age:.1f} s (p = {probability:.3f})"
-        return self.decide(time, "declare", what.name, what.values, probability, text, silence.since)
+        return self.decide(time, "declare", what.name, what.values, probability, text, silence.since, *silence.joints)
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:
         back = evidence.find_answering_again()

@@ -313,8 +313,7 @@ class Onboard:
     def _detect(self, t: float, detection: DamageDetection) -> None:
         if self._due("bus", t):
             state = self.parts.servos.bus.state
-            torque_off = state.known & (not state.torque)
-            detection.bus(t, state.silent & ~state.missing, torque_off, state.back >= BACK)
+            detection.bus(t, state.silent & ~state.missing, state.limp, state.back >= BACK)
         if not self._due("detection", t):
             return
         outcome = detection.update(t)

@@ -6,16 +6,18 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
+from hexapod_dynamics.detection.hypotheses import part_of
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
 
 TORN = 2.0  # [s]
 
 
-def bus_decisions(mute=(), ends=np.inf, shift=0, pause=0.0):
+def bus_decisions(mute=(), ends=np.inf, shift=0, pause=0.0, limp=()):
     """Decisions while joints `mute` do not answer from TORN to `ends` [s] and the bus stands still for a pause [s] from
     TORN on; two of 18 are read every 20 ms, a report of the driver every 0.3 s; shift: ticks between the first reading
-    and TORN, so which joint was read last.
+    and TORN, so which joint was read last; limp: joints without torque from TORN to `ends`. What is found at the end is
+    what still holds.
     """
     evidence, maker, found, turn = BusEvidence(ROBOT, DetectorSettings().silent_after), DecisionMaker(ROBOT), [], 0
     for tick in range(-shift, 300):
@@ -26,9 +28,12 @@ def bus_decisions(mute=(), ends=np.inf, shift=0, pause=0.0):
                     evidence.measured(now, joint)
             turn += 2
         if tick % 15 == 0:
-            evidence.report(now, now - evidence.answered_at > 0.25, np.zeros(18, bool))
+            without_torque = np.isin(np.arange(18), limp if TORN <= now < ends else ())
+            evidence.report(now, now - evidence.answered_at > 0.25, without_torque)
         decisions = maker.from_bus(now, evidence, WHOLE, np.zeros(18), True, lambda _: False)
         found += [(now - TORN, one) for one in decisions]
+    holds = {one.name for one in maker.findings()}
+    assert holds == ({one.name for _, one in found} if ends > now else set())
     return found
 
 
@@ -36,6 +41,23 @@ def bus_decisions(mute=(), ends=np.inf, shift=0, pause=0.0):
 def test_a_leg_whose_servos_fall_silent_one_after_another_is_named_whole_and_at_once(shift):
     (took, decision), *more = bus_decisions(tuple(ROBOT.leg_joints("RM")), shift=shift)
     assert decision.values == {"legs.RM": False} and took <= 0.6 and not more
+
+
+@pytest.mark.parametrize("shift", range(9))
+def test_a_leg_that_is_put_back_undeclared_is_no_longer_found_nor_a_part_of_it(shift):
+    both = (*ROBOT.leg_joints("RM"), *ROBOT.leg_joints("LF"))
+    found = bus_decisions(both, ends=TORN + 2.0, shift=shift)
+    assert sorted(one.name for _, one in found) == ["LF missing", "RM missing"]
+
+
+@pytest.mark.parametrize(
+    ("legs", "joints"), [(("RM",), 3), (("RM", "LF"), 3), (("RM", "LF", "LM"), 1), (ROBOT.leg_names, 3)]
+)
+@pytest.mark.parametrize("ends", [TORN + 2.0, np.inf])
+def test_a_leg_whose_servos_switch_off_is_limp_and_three_such_legs_are_a_fault_of_the_supply(legs, joints, ends):
+    limp = [joint for leg in legs for joint in ROBOT.leg_joints(leg)[:joints]]
+    found = {name for _, one in bus_decisions(limp=limp, ends=ends) for name in one.values}
+    assert found == ({f"limp.{part_of(ROBOT, joint)}" for joint in limp} if len(legs) < 3 else set())
 
 
 @pytest.mark.parametrize("shift", range(9))

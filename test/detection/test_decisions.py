@@ -5,6 +5,7 @@ import pytest
 from support.allocations import least_growth
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import limp, locked, missing
 from hexapod_dynamics.detection.network import LOCKED
@@ -19,8 +20,8 @@ def maker():
     return DecisionMaker(ROBOT)
 
 
-def decide(maker, time, what):
-    return maker.decide(time, "declare", what.name, what.values, 0.99, what.name, time)
+def decide(maker, time, what, *servos):
+    return maker.decide(time, "declare", what.name, what.values, 0.99, what.name, time, *servos)
 
 
 @pytest.mark.parametrize("joint", [1, 8, 17])
@@ -68,12 +69,23 @@ def test_a_decision_that_nobody_executes_holds_while_it_is_repeated_and_then_end
 
 def test_a_joint_that_was_found_is_reported_while_the_robot_stands_and_a_leg_no_longer_than_it_is_silent(maker):
     decide(maker, 0.0, limp(ROBOT, 3))
-    decide(maker, 0.0, missing(ROBOT, "RM", 0))
+    decide(maker, 0.0, missing(ROBOT, "RM", 0), *ROBOT.leg_joints("RM"))
     for k in range(600):
         maker.drop_ended(0.1 * k, judged=False)
     assert [one.name for one in maker.findings()] == ["LM.coxa limp"]
     maker.drop_ended(70.0)
     assert not maker.findings()
+
+
+def test_a_leg_that_answers_again_may_take_its_time_to_follow_its_commands(maker):
+    decide(maker, 1.0, missing(ROBOT, "RM", 0), *ROBOT.leg_joints("RM"))
+    evidence, what = BusEvidence(ROBOT, 0.3), limp(ROBOT, ROBOT.leg_joints("RM")[2])
+    evidence.measured(2.0, ROBOT.leg_joints("RM")[0])
+    assert maker.from_bus(2.0, evidence, WHOLE, np.zeros(18), True, lambda _: False) == maker.findings() == []
+    maker.drop_ended(6.0)
+    assert decide(maker, 6.0, what) == [] and maker.knows(what.values)
+    maker.drop_ended(8.0)
+    assert decide(maker, 8.0, what)
 
 
 @pytest.mark.parametrize("case", ["stopped", "no commands", "one joint never measured"])

@@ -75,6 +75,11 @@ class ChainState:
         return ~(np.isnan(self.angle) | self.silent | self.missing)
 
     @property
+    def limp(self) -> np.ndarray:
+        """Joints (n,) bool whose servos report no torque although it is switched on."""
+        return self.known & (self.torque_on == 0.0) & self.torque
+
+    @property
     def unconfirmed_there(self) -> np.ndarray:
         """Joints (n,) bool that have not confirmed the last torque command, except joints that are really missing."""
         return self.unconfirmed & (~self.missing | self.missing_but_answering)

@@ -63,7 +63,7 @@ class ServoHealth:
             return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
         off = not state.torque
         reporting = np.array([bool(words) for words in state.reports] or np.zeros(len(self._names)), bool)
-        limp = state.known & (state.torque_on == 0.0) & state.torque
+        limp = state.limp
         unconfirmed = state.unconfirmed_there & off
         table = {
             "still has torque although torque is off: the command is repeated": unconfirmed & (state.torque_on == 1.0),
@@ -150,7 +150,7 @@ def figures(state: ChainState, names: Sequence[str], t: float) -> dict[str, obje
         "torque not confirmed": named(state.unconfirmed_there),
         "silent": named(state.silent),
         "back": named(state.back >= BACK),
-        "torque off": named(known & (state.torque_on == 0.0) & state.torque),
+        "torque off": named(state.limp),
     }
     values |= {f"errors {kind}": int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
     for i, name in enumerate(names):
