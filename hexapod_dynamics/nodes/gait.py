@@ -82,7 +82,7 @@ class GaitNode(RobotNode):
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self.loop: TickLoop = TickLoop(self, settings.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 1)
-        VelocityInput(self, lambda twist: self.control.command(time.monotonic(), twist), timeout)
+        self._velocity = VelocityInput(self, lambda twist: self.control.command(time.monotonic(), twist), timeout)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, needed=lambda: self.control.awaits_joints)
         self.subscribe_morphology(lambda morphology: self.control.set_morphology(time.monotonic(), morphology))
         self.subscribe_following(self.control.set_following)
@@ -192,5 +192,6 @@ class GaitNode(RobotNode):
 
     def destroy_node(self) -> None:
         """End the background work of the gait, then the node."""
+        self._velocity.close()
         self.control.close()
         super().destroy_node()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from builtin_interfaces.msg import Time
 from hexapod_dynamics.errors import MorphologyError
@@ -11,7 +12,7 @@ from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, stamp_refusal
 from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.guarded_node import GuardedNode, publishers
 from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, load_robot, stamp_seconds
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu
@@ -31,7 +32,7 @@ class RobotNode(GuardedNode):
         self.robot = load_robot(self)
         self.values = declare_all(self, parameters, self.robot)
         self.faults = Faults()
-        self.joints = JointInput(self.robot, self.faults)
+        self.joints = JointInput(self.robot, self.faults, partial(publishers, self))
         self.imu_input = ImuInput(self.robot.imu.rotation, self.faults, imu_topic)
 
     def subscribe_morphology(self, accept: Callable[[Morphology], object]) -> None:

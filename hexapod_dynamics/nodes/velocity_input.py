@@ -2,55 +2,83 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
+import rclpy
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
-from hexapod_dynamics.ros.guarded_node import type_name
+from hexapod_dynamics.ros.guarded_node import GuardedNode, type_name
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 
 TOPIC = "cmd_vel"
-KINDS = Twist, TwistStamped
 
 
 class VelocityInput:
     """Calls on_twist((vx, vy, wz)) for each command; oldest [s]: a stamped command older than this is refused.
 
-    The subscription follows its publishers: a participant of DDS has one type for a topic, and reliable where all
-    publishers are, so that the first command is not lost. While there are publishers of both types, the type stays as
-    it is, and `ros.guarded_node` names the others.
+    A participant of DDS has one type for a topic: Twist is received by the node's own one, and TwistStamped by a second
+    one, once somebody publishes it. The subscription to Twist is reliable where all publishers are, so that the first
+    command is not lost.
     """
 
     def __init__(self, node: RobotNode, on_twist: Callable[[tuple[float, float, float]], None], oldest: float) -> None:
         self._node, self._on_twist, self._oldest = node, on_twist, oldest
-        self._kind: type = Twist
         self._reliability = ReliabilityPolicy.RELIABLE
         self._subscription = self._subscribe()
+        self._second: GuardedNode | None = None
+        self._making: threading.Thread | None = None
         node.loop.every(0.5, self._attend)
+        node.loop.every(0.0, self._poll_second)
 
     def _subscribe(self) -> object:
         qos = QoSProfile(depth=10, reliability=self._reliability)
-        return self._node.loop.subscribe(self._kind, TOPIC, self._accept, qos)
+        return self._node.loop.subscribe(Twist, TOPIC, self._accept, qos)
 
     def _attend(self) -> None:
-        """Subscribe anew if the publishers' type or reliability is another one."""
+        """Subscribe anew if the publishers' reliability is another one, and to TwistStamped if it is published."""
         if not self._node.count_publishers(TOPIC):
             return
         infos = self._node.get_publishers_info_by_topic(TOPIC)
-        types = {info.topic_type for info in infos}
-        kind = next((kind for kind in KINDS if types == {type_name(kind)}), self._kind)
         best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
         reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
-        if (kind, reliability) != (self._kind, self._reliability):
+        if reliability != self._reliability:
             self._node.loop.unsubscribe(self._subscription)
-            self._kind, self._reliability = kind, reliability
+            self._reliability = reliability
             self._subscription = self._subscribe()
-            self._node.get_logger().info(f"{TOPIC} is published as {type_name(kind)}, {reliability.name.lower()}")
+        if self._making is None and any(info.topic_type == type_name(TwistStamped) for info in infos):
+            self._making = threading.Thread(target=self._make_second, daemon=True)
+            self._making.start()  # a participant takes longer than a tick
 
-    def _accept(self, message: Twist | TwistStamped) -> None:
-        twist = message
-        if self._kind is TwistStamped:
-            if self._node.rejects_stamp(TOPIC, age_of(message.header.stamp), self._oldest):
-                return
-            twist = message.twist
+    def _make_second(self) -> None:
+        context, node = rclpy.Context(), self._node
+        domain, signals = node.context.get_domain_id(), SignalHandlerOptions.NO
+        rclpy.init(context=context, domain_id=domain, signal_handler_options=signals)
+        small = {"use_global_arguments": False, "enable_rosout": False, "start_parameter_services": False}
+        second = GuardedNode("_cmd_vel", context=context, namespace=node.get_namespace(), **small)
+        second.loop, second.malformed = TickLoop(second, 0.0), node.malformed
+        topic = node.resolve_topic_name(TOPIC)
+        second.loop.subscribe(TwistStamped, topic, self._accept_stamped, 10)
+        node.received.add((topic, type_name(TwistStamped)))
+        self._second = second
+
+    def _poll_second(self) -> None:
+        if self._second is not None:
+            self._second.loop.poll()
+
+    def _accept_stamped(self, message: TwistStamped) -> None:
+        if not self._node.rejects_stamp(TOPIC, age_of(message.header.stamp), self._oldest):
+            self._accept(message.twist)
+
+    def _accept(self, twist: Twist) -> None:
         self._on_twist((twist.linear.x, twist.linear.y, twist.angular.z))
+
+    def close(self) -> None:
+        """End the second participant, if there is one."""
+        if self._making is not None:
+            self._making.join()
+        if self._second is not None:
+            self._second.destroy_node()
+            self._second.context.try_shutdown()

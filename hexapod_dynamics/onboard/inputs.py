@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -127,11 +127,42 @@ class Reading(NamedTuple):
     age: float
 
 
-class JointInput:
-    """Reads the joints of one robot from names and values; faults are added to `faults` under the topic's name."""
+class ContradictionCheck:
+    """Finds a joint of n that is reported at two places in turn, as by two sources that contradict each other.
 
-    def __init__(self, robot: Robot, faults: Faults) -> None:
+    Five times within a second such a joint is somewhere else and back within 0.1 s; a walking joint turns less often.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._shown, self._jump, self._jumped = np.full(n, np.nan), np.zeros(n), np.full(n, -np.inf)
+        self._count, self._since = np.zeros(n, np.int64), -math.inf
+
+    def update(self, now: float, readings: Sequence[Reading]) -> int | None:
+        """Take readings [rad] of a monotonic time [s]; return such a joint (index), at most once a second."""
+        step = np.zeros(len(self._shown))
+        for joint, angle, _ in readings:
+            step[joint], self._shown[joint] = angle - self._shown[joint], angle
+        far = np.abs(step) > 0.03  # [rad]
+        self._count += far & (step * self._jump < 0.0) & (now - self._jumped < 0.1)
+        np.copyto(self._jump, step, where=far)
+        np.copyto(self._jumped, now, where=far)
+        if now - self._since < 1.0:
+            return None
+        worst, count = int(np.argmax(self._count)), int(self._count.max())
+        self._count[:], self._since = 0, now
+        return worst if count >= 5 else None
+
+
+class JointInput:
+    """Reads the joints of one robot from names and values; faults are added to `faults` under the topic's name.
+
+    sources: returns the names of a topic's publishers; without it nobody checks whether they contradict each other.
+    """
+
+    def __init__(self, robot: Robot, faults: Faults, sources: Callable[[str], Sequence[str]] | None = None) -> None:
         self._names, self.faults, self._limits = robot.joint_names, faults, robot.joints
+        self._sources, n = sources, robot.joint_count
+        self._checks: defaultdict[str, ContradictionCheck] = defaultdict(lambda: ContradictionCheck(n))
         self._bounds = [(joint.lower - POSITION_MARGIN, joint.upper + POSITION_MARGIN) for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
@@ -200,6 +231,11 @@ class JointInput:
                 self.faults.add(topic, f"{topic} has {refusal}; it is left out")
             else:
                 readings.append(Reading(joint, value, age))
+        if self._sources is not None and (measured or others):
+            found = self._checks[topic].update(time.monotonic(), readings)
+            if found is not None and len(names := self._sources(topic)) > 1:
+                two = f"{' and '.join(names)} contradict each other: end all but one"
+                self.faults.add(f"{topic} sources", f"{topic}: {self._names[found]} is at two places in turn, {two}")
         return readings
 
     def refusal(self, joint: int, angle: float) -> str:

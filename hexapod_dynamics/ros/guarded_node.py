@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 # Exceptions of `read_message` for bytes that are no message of the type: of rclpy (RuntimeError: RMWError;
 # MemoryError: a length beyond the memory).
 MALFORMED = (ValueError, RuntimeError, MemoryError)
+UNKNOWN = "_NODE_NAME_UNKNOWN_"  # as rclpy names the node of an endpoint that none has announced
+# Types of topics of which one source is right: an IMU, and the declared damage.
+OF_ONE = ("sensor_msgs/msg/Imu", "rcl_interfaces/msg/ParameterEvent")
 ASKED_EVERY = 1.0  # [s] at least between two queries for publishers, because one takes a millisecond
 
 
@@ -70,7 +73,7 @@ class MalformedMessages:
         """Count one message; error: the exception raised when it was read."""
         topic, now = subscription.topic_name, time.monotonic()
         if now >= self._names.get(topic, (0.0, ""))[0]:  # rclpy does not tell which publisher sent a message
-            names = sorted({_named(info) for info in self._node.get_publishers_info_by_topic(topic)})
+            names = sorted(set(publishers(self._node, topic)))
             who = f"one of {', '.join(names)}" if len(names) > 1 else (names or ["an unknown publisher"])[0]
             self._names[topic] = now + ASKED_EVERY, who
         what = f"malformed messages on {topic} from {self._names[topic][1]}"
@@ -102,9 +105,14 @@ class MalformedMessages:
         return level, message, {**values, **self._counts}
 
 
+def publishers(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes of all publishers of a topic, a name for each publisher."""
+    return sorted(_named(info) for info in node.get_publishers_info_by_topic(topic))
+
+
 def _named(info: TopicEndpointInfo) -> str:
     """Return the full name of an endpoint's node, or its GUID where no node has announced it."""
-    if info.node_name == "_NODE_NAME_UNKNOWN_":  # as rclpy names it
+    if info.node_name == UNKNOWN:
         return f"GUID {bytes(info.endpoint_gid[:16]).hex()}, no ROS node"
     return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:100]  # a name may be of any length
 
@@ -117,7 +125,7 @@ def type_name(kind: type) -> str:
 class PublisherCheck:
     """Checks the publishers of a node's subscriptions, one topic at a time, for those that cannot be received."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GuardedNode) -> None:
         self._node = node
         self._next, self._turn = 0.0, 0
         self._found: dict[str, str] = {}  # {topic: reason}
@@ -134,9 +142,13 @@ class PublisherCheck:
 
     def _check(self, subscription: Subscription) -> str:
         topic, wanted = subscription.topic_name, type_name(subscription.msg_type)
-        for info in self._node.get_publishers_info_by_topic(topic):
+        infos = self._node.get_publishers_info_by_topic(topic)
+        sources = sorted({_named(info) for info in infos if info.node_name != UNKNOWN})
+        if wanted in OF_ONE and len(sources) > 1:
+            return f"{topic} has {len(sources)} publishers, {', '.join(sources)}: end all but one"
+        for info in infos:
             who = f"{topic}: {_named(info)}"
-            if info.topic_type != wanted:
+            if info.topic_type != wanted and (topic, info.topic_type) not in self._node.received:
                 return f"{who} publishes {info.topic_type}, which is not received; {wanted} is"
             asked, offered = subscription.qos_profile, info.qos_profile
             if (asked.reliability, offered.reliability) == (ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT):
@@ -151,15 +163,17 @@ class GuardedNode(Node):
 
     malformed: counts what is refused or ignored. session_state: what the node restores after a crash, None if it stores
     nothing. loop: its TickLoop, None if it has only timers. incomplete: the node whose constructor was begun last.
+    received: further types of topics (full name, name of the type) that another node of this process receives for it.
     """
 
     session_state: SessionState | None = None
     loop: TickLoop | None = None
     incomplete: ClassVar[GuardedNode | None] = None
 
-    def __init__(self, node_name: str) -> None:
+    def __init__(self, node_name: str, **options: object) -> None:
         self.malformed = MalformedMessages(self)  # first, because Node creates services
-        super().__init__(node_name)
+        self.received: set[tuple[str, str]] = set()
+        super().__init__(node_name, **options)
         GuardedNode.incomplete = self
 
     def close(self) -> None:

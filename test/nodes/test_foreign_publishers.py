@@ -17,7 +17,7 @@ from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import PublisherCheck
 from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
 ROBOT = Robot.jethexa()
@@ -36,6 +36,12 @@ def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
     publisher = probe.node.create_publisher(Bool, "/l/following", 10)
     wait_until(lambda: "make it transient local" in told(), 10, told)
     probe.node.destroy_publisher(publisher)
+    wait_until(lambda: not told(), 10, told)
+    node.create_subscription(Imu, "/l/imu", lambda message: None, 10)
+    publishers = [each.create_publisher(Imu, "/l/imu", 10) for each in (probe.node, probe.node, node)]
+    wait_until(lambda: "/l/imu has 2 publishers, /listener, /probe: end all but one" in told(), 10, told)
+    probe.node.destroy_publisher(publishers[0])
+    node.destroy_publisher(publishers[2])  # two of one node are no contradiction: it may have been started again
     wait_until(lambda: not told(), 10, told)
     node.destroy_node()
 
@@ -58,6 +64,10 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
             START,
             lambda: f"{probe.statuses('f/servos')} {servos.output}",
         )
+        zeros = JointState(name=message.name, position=[0.0] * 18)
+        with probe.publishing("/f/joint_states", lambda: zeros, 0.1):
+            probe.statuses.says("f/servos", "contradict each other: end all but one")
+            assert probe.statuses("f/servos").level != DiagnosticStatus.OK
         message.name = [*message.name, message.name[0]]  # a name twice: this joint is left out, and named
         probe.statuses.says("f/servos", "more than once")
         assert probe.statuses("f/servos").level != DiagnosticStatus.OK

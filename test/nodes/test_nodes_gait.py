@@ -172,6 +172,21 @@ def stamped(node):
     return message
 
 
+def test_both_types_of_cmd_vel_at_once_move_the_robot(gait, probe):
+    """An idle teleop of one type is open while Nav2 publishes the other."""
+    idle = probe.node.create_publisher(Twist, "/g/cmd_vel", 10)
+    nav = "ros2", "topic", "pub", "-r", "10", "/g/cmd_vel", "geometry_msgs/TwistStamped", "{twist: {linear: {x: 0.05}}}"
+    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
+    with Process(*nav):
+        wait_until(lambda: speed_of(probe) > 0.2, 20, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
+        time.sleep(7.0)  # each topic has been checked
+        assert "not received" not in probe.statuses("g/gait").message
+    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
+    with probe.publishing("/g/cmd_vel", forward):
+        wait_until(lambda: speed_of(probe) > 0.2, 10, "the other type is received as before")
+    probe.node.destroy_publisher(idle)
+
+
 @pytest.mark.parametrize(("make", "qos"), [(lambda node: FORWARD, qos_profile_sensor_data), (stamped, 10)])
 def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, probe, make, qos):
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")

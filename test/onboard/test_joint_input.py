@@ -2,6 +2,7 @@
 
 import math
 import random
+import time
 import tracemalloc
 
 import numpy as np
@@ -53,6 +54,31 @@ def test_a_joint_that_is_named_twice_is_left_out_and_named_the_others_are_read(j
     assert {each.joint for each in joints.read("joint_states", names, values)} == set(range(18)) - set(repeated)
     assert "more than once" in joints.faults.recent(0.0)[0]
     assert "more than once" in joints.command_refusal(names, [0.0] * len(names))
+
+
+@pytest.mark.parametrize(
+    ("publishers", "rate", "other_rate", "other", "found"),
+    [
+        (2, 50.0, 50.0, 0.05, True),
+        (2, 50.0, 10.0, -0.4, True),
+        (2, 20.0, 20.0, 0.05, True),
+        (1, 50.0, 50.0, 0.05, False),  # a bad sensor, not a second driver
+        (2, 50.0, 50.0, 0.01, False),  # two that agree
+        (2, 20.0, 0.0, 0.0, False),  # the other publishes other joints
+    ],
+)
+def test_two_publishers_that_contradict_each_other_are_named(monkeypatch, publishers, rate, other_rate, other, found):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    joints = JointInput(ROBOT, Faults(), lambda topic: ["/driver", "/gui"][:publishers])
+    events = [(k / rate, 0.0) for k in range(int(4 * rate))] + [
+        (k / (other_rate or 1) + 1e-3, other) for k in range(int(4 * other_rate))
+    ]
+    for now, off in sorted(events):
+        angles = 0.4 * np.sin(2.0 * np.pi * 1.5 * now + np.arange(18)) + off
+        joints.read("joint_states", NAMES, angles.tolist(), measured=True)
+    said = joints.faults.recent(now)
+    assert said == [] if not found else "is at two places in turn, /driver and /gui contradict each other" in said[0]
 
 
 def test_joints_of_others_are_a_fault_only_where_they_do_not_belong(joints):
