@@ -172,7 +172,9 @@ def _make_private(levels: list[str], setting: str) -> str:
             return path
     except OSError as error:
         wrong = f"cannot be made a directory: {error.strerror}"
-    raise UnsafePathError(f"{path} {wrong}. Remove {path}, or name a directory of your own in {setting}.")
+    raise UnsafePathError(
+        f"{path} {wrong}. Name a directory of your own in {setting}, or remove {path} if it is yours."
+    )
 
 
 def _make_directory(path: str, mode: int) -> None:

@@ -24,6 +24,7 @@ from hexapod_dynamics.ros.launch_process import refuse_undeclared
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, device_directory, forget_session
+from hexapod_dynamics.text_numbers import parse_number
 
 # Parameters of `servos` for the servo hardware of the simulated robot.
 BUSES = {
@@ -147,7 +148,7 @@ ARGUMENTS = (
     argument("status", "true", "print one line a second: speed, attitude, error of the prediction, damage", BOOLS),
 )
 # What `auto` is with a simulated and with any other robot.
-AUTO = (("velocity", 0.077, 0.0), ("detect", "declare", "report"), ("get_up", "automatic", "asked"))
+AUTO = (("velocity", "0.077", "0"), ("detect", "declare", "report"), ("get_up", "automatic", "asked"))
 CLAIMS = []
 # A node that has ended is started again. A launch that ends sends SIGINT, then SIGTERM. Until a node handles signals
 # itself (ros.start), Python would react to SIGINT with a traceback: it is ignored until then; SIGTERM ends the start.
@@ -186,7 +187,7 @@ def checked(context):
         if given[name] == "auto":
             given[name] = in_simulation if simulated else real
     try:
-        velocity = float(given["velocity"])
+        velocity = parse_number(given["velocity"])
     except ValueError:
         raise RuntimeError(
             f"velocity:={given['velocity']} is not a number; give metres per second, as velocity:=0.077"
@@ -206,6 +207,8 @@ def checked(context):
     for name, default in (("faults", ""), ("physics", "built_in"), ("truth", ""), ("bus", "lx")):
         if given[name] != default and not simulated:
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
+    if given["command_interface"] != "joint_commands" and hardware != "topics":
+        raise RuntimeError(f"command_interface:={given['command_interface']} is for hardware:=topics; leave it out")
     port = checked_port(given["view_port"], given["view"])
     if given["imu"] == "auto":
         given["imu"] = "topic_raw" if hardware == "topics" else "driver"
@@ -229,7 +232,7 @@ def checked_robot(given, lost, namespace):
 
     Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
     """
-    from hexapod_dynamics.devices.faults import parse
+    from hexapod_dynamics.devices.faults import check_faults, parse
     from hexapod_dynamics.devices.simulated_robot import PHYSICS
     from hexapod_dynamics.parameters.file_check import check_parameter_file
     from hexapod_dynamics.robot import Morphology, Robot
@@ -242,6 +245,7 @@ def checked_robot(given, lost, namespace):
         check_servo_ids(robot)
     Morphology.whole(robot).without(*lost)
     faults = parse(given["faults"])
+    check_faults(faults, robot.joint_names, board=given["bus"] == "board")
     if given["physics"] == "mujoco":
         import_mujoco()
     truth = Truth.parse(given["truth"])

@@ -77,6 +77,29 @@ def parse(text: str) -> dict[str, Value]:
     return values
 
 
+def check_faults(values: Mapping[str, object], joints: Sequence[str], *, board: bool) -> None:
+    """Raise DeviceError if a name is unknown or a value is of the wrong type or out of range.
+
+    joints: names of the simulated robot's joints; board: whether it has an STM32 board.
+    """
+    for name, value in values.items():
+        fault = _known(name)
+        if name.startswith("board.") and not board and value != fault.healthy:
+            raise DeviceError(f"{name}: this simulated robot has no STM32 board (launch argument bus:=board)")
+        if fault.low is not None and fault.high is not None:
+            number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else value
+            if not fault.low <= number <= fault.high:  # NaN is in no range
+                raise DeviceError(f"{name}: {value!r} given, a number {fault.low}..{fault.high} is needed")
+        elif not isinstance(value, type(fault.healthy)):
+            raise DeviceError(f"{name}: {value!r} given, a {type(fault.healthy).__name__} is needed")
+        elif isinstance(value, str):
+            named = value.split()
+            if not set(named) <= set(joints):
+                raise DeviceError(f"{name}: {value!r} names an unknown joint; the robot has {', '.join(joints)}")
+            if name == "servo.duplicate" and len(named) not in (0, 2):
+                raise DeviceError(f"{name}: {value!r} given, two joints are needed")
+
+
 def _known(name: str) -> Fault:
     if name not in FAULTS:
         raise DeviceError(f"{name!r} is not a fault; the faults are {', '.join(FAULTS)}")
@@ -98,34 +121,12 @@ class FaultInjector:
         """Names of the faults that are active now."""
         return [name for name, fault in FAULTS.items() if self._values[name] != fault.healthy]
 
-    def check(self, values: Mapping[str, object]) -> None:
-        """Raise DeviceError if a name is unknown or a value is of the wrong type or out of range."""
-        for name, value in values.items():
-            fault = _known(name)
-            if name.startswith("board.") and not isinstance(self._bus, BoardDevice) and value != fault.healthy:
-                raise DeviceError(f"{name}: this simulated robot has no STM32 board (launch argument bus:=board)")
-            if fault.low is not None and fault.high is not None:
-                number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else value
-                if not fault.low <= number <= fault.high:  # NaN is in no range
-                    raise DeviceError(f"{name}: {value!r} given, a number {fault.low}..{fault.high} is needed")
-            elif not isinstance(value, type(fault.healthy)):
-                raise DeviceError(f"{name}: {value!r} given, a {type(fault.healthy).__name__} is needed")
-            elif isinstance(value, str):
-                indices = self._indices(name, value)
-                if name == "servo.duplicate" and len(indices) not in (0, 2):
-                    raise DeviceError(f"{name}: {value!r} given, two joints are needed")
-
-    def _indices(self, name: str, text: str) -> list[int]:
-        try:
-            return [self._joints.index(joint) for joint in text.split()]
-        except ValueError:
-            raise DeviceError(
-                f"{name}: {text!r} names an unknown joint; the robot has {', '.join(self._joints)}"
-            ) from None
+    def _indices(self, name: str) -> list[int]:
+        return [self._joints.index(joint) for joint in self._values[name].split()]
 
     def set(self, values: Mapping[str, object]) -> None:
         """Set the named faults, all or none (DeviceError); the others keep their values."""
-        self.check(values)
+        check_faults(values, self._joints, board=isinstance(self._bus, BoardDevice))
         before, self._values = self._values, self._values | dict(values)
         changed = {name for name, value in self._values.items() if value != before[name]}
         for name in changed:
@@ -152,15 +153,13 @@ class FaultInjector:
         servos, values = self._servos, self._values
         with servos.lock:
             servos.ids[:] = self._ids
-            pair = self._indices("servo.duplicate", values["servo.duplicate"])
+            pair = self._indices("servo.duplicate")
             if pair:
                 servos.ids[pair[0]] = self._ids[pair[1]]
             servos.temperature[:] = self._temperature
-            servos.temperature[self._indices("servo.hot", values["servo.hot"])] = 95.0
+            servos.temperature[self._indices("servo.hot")] = 95.0
             servos.voltage[:] = values["battery.voltage"] if values["servo.power"] else 0.0
             if "servo.power" in changed and values["servo.power"]:
                 servos.power_cycle(time.monotonic())
-        mute = (
-            self._ids if not values["servo.power"] else self._ids[self._indices("servo.silent", values["servo.silent"])]
-        )
+        mute = self._ids[self._indices("servo.silent")] if values["servo.power"] else self._ids
         self._bus.faults.silent = set(mute.tolist())

@@ -32,6 +32,7 @@ STOPS = {"hold": "holds where it stands", "sit": "sits down", "off": "torque is 
 # A node that is not in the graph for this long [s] is absent; a respawned node is back earlier. A node that was never
 # in the graph is absent after three times as long.
 ABSENT = 5.0
+START = 60.0  # [s] in which every node of a launch has reported
 # What is said of it, once above the line.
 GONE = "it has ended, or cannot start: its FATAL in the log says why; after a correction start the launch again"
 # Words by which nodes report that this computer is too busy; nothing is broken then.
@@ -141,6 +142,7 @@ class WalkStatus(GuardedNode):
         values = declare_all(self, WALK_STATUS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
+        self._there, self._left = set(), set()  # nodes in the graph, and those that have left it and not reported since
         self.loop = TickLoop(self, 0.1)
         # Of a hundred true poses a second, the newest is taken when it is compared or printed.
         self._poll_truth = self.loop.poller(Odometry, "simulator/odom", self._on_truth)
@@ -180,6 +182,7 @@ class WalkStatus(GuardedNode):
             if node == "servos":
                 self._stopped = stop_of(status)
             self._reported.add(node)
+            self._left.discard(node)
             self._seen[node] = self._elapsed()  # the graph may have lost a node that was silent for ten seconds
             if node == "dynamics":
                 self._on_prediction(status)
@@ -190,16 +193,19 @@ class WalkStatus(GuardedNode):
                 self._complaints[name] = since, status.message, status.level
 
     def _absent(self, elapsed: float) -> set[str]:
-        """Names of expected nodes that have neither been in the graph nor reported for a while."""
+        """Names of expected nodes that have neither been in the graph nor reported for a while.
+
+        A node that has left the graph, where a launch tries to start it again and again, is back when it reports; and
+        one that is there, but has not reported within a minute, hangs.
+        """
         place = self.get_namespace()
         there = {name for name, where in self.get_node_names_and_namespaces() if where == place}
-        absent = set()
-        for name in self._expected:
-            if name in there:
-                self._seen[name] = elapsed
-            elif elapsed - self._seen.get(name, 2.0 * ABSENT) > ABSENT:
-                absent.add(name)
-        return absent
+        self._left |= self._there - there
+        self._there = there
+        starts = self._reported if elapsed > START else there
+        for name in there & starts - self._left:
+            self._seen[name] = elapsed
+        return {name for name in self._expected if elapsed - self._seen.get(name, 2.0 * ABSENT) > ABSENT}
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started
@@ -228,7 +234,7 @@ class WalkStatus(GuardedNode):
         off = math.nan if predicted is None else None if true is None else self._off
         elapsed = self._elapsed()
         absent = self._absent(elapsed)
-        starting = set(self._expected) - self._reported - absent if elapsed < 60.0 else set()
+        starting = set(self._expected) - self._reported - absent if elapsed < START else set()
         complaints = {
             name: (message, level)
             for name, (since, message, level) in self._complaints.items()

@@ -65,8 +65,9 @@ def _check_places(places: Iterable[str], namespace: str) -> None:
     unread, own = {}, False
     for place in places:
         given, _, node = place.rpartition("/")
-        own |= given == namespace or not namespace and "*" in place
-        if "*" not in place and given != namespace:
+        is_read = _is_read(place, namespace)
+        own |= is_read and (given == namespace or not namespace)
+        if not is_read:
             unread[place] = given, node
     for place, (given, node) in unread.items():
         # A letter too many or too few, or two exchanged: left_arm and right_arm, robot_a and robot_b are two robots.
@@ -76,6 +77,14 @@ def _check_places(places: Iterable[str], namespace: str) -> None:
             continue  # it is of another robot
         where = f"of the namespace {namespace}" if namespace else "of this launch, which has no namespace,"
         raise ParameterError(f"{place}: no node {where} has this name; did you mean {namespace}/{node}, or /**/{node}?")
+
+
+def _is_read(place: str, namespace: str) -> bool:
+    """Return whether a section is for nodes of a namespace: to ROS * is one word of a name, ** any number of them."""
+    words = {"*": r"/\w+", "**": r"(/\w+)*"}
+    pattern = "".join(words.get(word, f"/{re.escape(word)}") for word in place.split("/"))
+    node = re.sub(r".*/|\*+", "", place) or "any"
+    return re.fullmatch(pattern, f"/{namespace}/{node}".replace("//", "/")) is not None
 
 
 def _differ_by_number(*namespaces: str) -> bool:

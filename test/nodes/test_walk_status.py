@@ -73,6 +73,25 @@ def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(node, cl
     assert node._absent(node._elapsed() + 2.0 * walk_status.ABSENT) == {"gait", "servos"}
 
 
+@pytest.mark.parametrize(
+    "there, absent_after", [(lambda t: t % 3.0 < 1.0, 6.0), (lambda t: True, walk_status.START + 5.0)]
+)
+def test_a_node_that_never_reports_is_absent_though_it_is_in_the_graph_again_and_again(
+    node, clock, monkeypatch, there, absent_after
+):
+    monkeypatch.setattr(
+        node, "get_node_names_and_namespaces", lambda: [("servos", "/")] if there(node._elapsed()) else []
+    )
+    node._expected, absent = ["servos"], []
+    while node._elapsed() < 80.0:
+        if node._absent(node._elapsed()):
+            absent.append(node._elapsed())
+        clock.now += 0.5
+    assert absent[0] == pytest.approx(absent_after, abs=1.0) and len(absent) >= 2.0 * (79.0 - absent_after)
+    node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name="servos", level=DiagnosticStatus.OK)]))
+    assert not node._absent(node._elapsed())
+
+
 def test_a_node_that_has_ended_is_starting_for_a_while_then_absent_with_what_to_do(printed):
     text = printed([], 20.0, ["no_such_node"])
     assert text.count(" | starting: no_such_node") == 15 and text.count(" | absent: no_such_node") == 5, text

@@ -108,6 +108,13 @@ def test_in_a_namespace_a_section_without_one_is_refused_since_no_node_would_rea
     path.write_text("gait:\n  ros__parameters: {step_height: 0.03}")
     with pytest.raises(ParameterError, match=r"gait: no node of the namespace left .* /\*\*/gait"):
         check_parameter_file(path, ROBOT, namespace="left")
+    path.write_text("'*':\n  ros__parameters: {step_height: 0.03}")  # of all nodes without a namespace
+    with pytest.raises(ParameterError, match=r"\*: no node of the namespace left .* /\*\*/\*"):
+        check_parameter_file(path, ROBOT, namespace="left")
+    path.write_text("/*/gait:\n  ros__parameters: {step_height: 0.03}")  # of a gait in any namespace of one name
+    with pytest.raises(ParameterError, match=r"\*/gait: no node of this launch, which has no namespace"):
+        check_parameter_file(path, ROBOT, namespace="")
+    check_parameter_file(path, ROBOT, namespace="left")
     path.write_text("/**/gait:\n  ros__parameters: {step_height: 0.03}\n/left/imu:\n  ros__parameters: {rate: 100.0}")
     check_parameter_file(path, ROBOT, namespace="left")
 
