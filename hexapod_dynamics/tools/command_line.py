@@ -93,7 +93,7 @@ class Progress:
     """Shows on stderr how much of a work is done: on a terminal in one line, elsewhere in a line a stage and tenth."""
 
     def __init__(self, work: str) -> None:
-        self._work, self._began, self._last = work, time.monotonic(), ("", 0)
+        self._work, self._began, self._last = work, time.monotonic(), ("", -1)
 
     def __call__(self, share: float, stage: str = "", note: str = "") -> None:
         """Show the completed share of the work (0 to 1), the time left, the name of the present stage, and a note that

@@ -62,7 +62,7 @@ def test_progress_is_rewritten_on_a_terminal_and_a_line_a_stage_and_tenth_elsewh
     for stream in (terminal, file):
         monkeypatch.setattr(sys, "stderr", stream)
         progress = Progress("paper")
-        for share, stage in ((0.0, "one"), (0.15, "one"), (0.19, "one"), (1.0, "done")):
+        for share, stage in ((0.0, ""), (0.15, "one"), (0.19, "one"), (1.0, "done")):
             progress(share, stage)
-    assert [line.split()[-1] for line in file.getvalue().splitlines()] == ["one", "one", "done"]
+    assert [line.split()[-1] for line in file.getvalue().splitlines()] == ["%", "one", "done"]
     assert terminal.getvalue().count("\r") == 4 and terminal.getvalue().count("\n") == 1
