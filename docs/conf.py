@@ -32,7 +32,6 @@ napoleon_use_ivar = True
 default_role = "code"
 
 myst_heading_anchors = 3
-suppress_warnings = ["myst.xref_missing"]
 
 
 def as_markup(_app, _what, _name, _object, _options, lines):
