@@ -29,13 +29,13 @@ YAML_HEAD = f"""\
 PAGE_HEAD = f"""\
 # Parameters
 
-`{COMMAND}` writes this page and `config/nodes.yaml` from the
-list in `hexapod_dynamics/parameters/`, from which the nodes declare them, too.
+After this page you can set any parameter of a node. A launch takes them from `config/nodes.yaml`, on a real robot
+then from its `config/hardware_*.yaml`, then from the file given as `params_file:=`. `ros2 param set` changes a
+parameter that is marked "live"; a node reads the others once, at its start. A value of another type, out of the range
+or not among the choices is refused with what is allowed. A number of type double needs a decimal point.
+`use_sim_time` has to stay false.
 
-A launch takes them from `config/nodes.yaml`, on a real robot then from its `config/hardware_*.yaml`, then from the
-file given as `params_file:=`. `ros2 param set` changes a parameter that is marked "live"; a node reads the others once,
-at its start. A value of another type, out of the range or not among the choices is refused with what is allowed. A
-number of type double needs a decimal point. `use_sim_time` has to stay false.
+`{COMMAND}` writes this page and `config/nodes.yaml` from `hexapod_dynamics/parameters/`.
 """
 COLUMNS = ("parameter", "type", "default", "allowed", "live", "meaning")
 

@@ -193,7 +193,7 @@ class EventList:
 
 
 class Panel:
-    """The whole panel: controls for a person at the right, the state of the robot and its software at the left.
+    """The whole panel at the right: controls for a person, the state of the robot and its software.
 
     Handles that the node reads or sets: follows, shows_support, shows_names (check boxes), hypotheses, events, followed
     (texts), simulated, declared (PartsFolder), plots (LivePlots).
