@@ -16,6 +16,9 @@ from hexapod_dynamics.robot import Leg, Morphology, Robot
 # the range.
 TOLERANCE = 1e-9
 JOINTS = ("coxa", "femur", "tibia")
+# Of coxa, femur and tibia at zero, in the leg frame: the axes of their joints, the directions of their links.
+AXES = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [0.0, -1.0, 0.0]])
+DIRECTIONS = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +49,7 @@ class LegKinematics:
 
         Raises HexapodError for an unknown leg, for other joints than coxa, femur and tibia, and for a lost link.
         """
-        if leg not in robot.leg_names:
-            raise HexapodError(f"robot has no leg {leg!r}; its legs are {', '.join(robot.leg_names)}")
-        description = robot.legs[robot.leg_names.index(leg)]
+        description = robot.leg(leg)
         lengths = link_lengths(description)
         free, held = np.ones(3, bool), np.zeros(3)
         if morphology is not None:
@@ -175,16 +176,12 @@ def link_lengths(description: Leg) -> np.ndarray:
     Raises HexapodError naming the leg for any other build.
     """
     lengths = np.array([link.length for link in description.links], float)
-    axes = np.array([joint.axis for joint in description.joints], float)
-    kinds = [joint.kind for joint in description.joints]
-    expected_axes = [[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [0.0, -1.0, 0.0]]
-    fits = kinds == ["revolute"] * 3 and np.allclose(axes, expected_axes, atol=1e-12)
+    kinds, axes = [joint.kind for joint in description.joints], [joint.axis for joint in description.joints]
+    fits = kinds == ["revolute"] * 3
     if fits:
-        tips = np.array([link.tip for link in description.links])
-        origins = np.array([joint.origin for joint in description.joints])
-        along = lengths[:, None] * [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
-        starts = np.vstack([np.zeros(3), along[0], along[0] + along[1]])
-        fits = np.allclose(tips, along, atol=1e-12) and np.allclose(origins, starts, atol=1e-12) and lengths.min() > 0.0
+        along = lengths[:, None] * DIRECTIONS
+        found = axes, [link.tip for link in description.links], [joint.origin for joint in description.joints]
+        fits = lengths.min() > 0.0 and np.allclose(found, [AXES, along, np.cumsum(along, axis=0) - along], atol=1e-12)
     if not fits:
         raise HexapodError(
             f"leg {description.name}: closed-form kinematics need 3 revolute joints about z, -y, -y with links along "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +18,24 @@ def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
     Missing links have no mass; links are as long as in the intact robot unless they are shortened. Raises
     HexapodError for a leg that does not consist of coxa, femur and tibia.
     """
+    table = _intact_table(robot).copy()
+    if morphology is None:
+        return table
+    for row, leg in zip(table, robot.legs, strict=True):
+        for k, link in enumerate(leg.links):
+            remaining = morphology.remaining(leg.name, link.name)
+            row["mass"][k] *= remaining
+            if remaining > 0.0:
+                row["lengths"][k] *= remaining
+            angle = morphology.locked_angle(leg.name, link.name)
+            if angle is not None:
+                row["free"][k], row["held"][k] = 0.0, angle
+    return table
+
+
+@lru_cache(maxsize=16)
+def _intact_table(robot: Robot) -> np.ndarray:
+    """Return the `leg_table` of an intact robot, which is read only: a robot never changes."""
     table = np.zeros(len(robot.legs), _core.GAIT_LEG)
     for row, leg in zip(table, robot.legs, strict=True):
         row["lengths"] = link_lengths(leg)
@@ -27,16 +46,6 @@ def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
         row["free"] = 1.0
         row["mass"] = [link.mass for link in leg.links]
         row["centre"] = [link.com[0] / link.length if link.length > 0.0 else 0.0 for link in leg.links]
-        if morphology is None:
-            continue
-        for k, link in enumerate(leg.links):
-            remaining = morphology.remaining(leg.name, link.name)
-            row["mass"][k] *= remaining
-            if remaining > 0.0:
-                row["lengths"][k] *= remaining
-            angle = morphology.locked_angle(leg.name, link.name)
-            if angle is not None:
-                row["free"][k], row["held"][k] = 0.0, angle
     return table
 
 
@@ -91,28 +100,6 @@ def link_lines(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
     return np.concatenate([points[:-1], points[1:]], axis=-1)[row["mass"] > 0.0]
 
 
-def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:
-    """Return the names of the legs that do not walk: incomplete, too short, or with a damaged joint.
-
-    A leg with a locked or limp joint does not walk; `JointKind.leg_walks` decides this for other kinds of damage.
-
-    rows: the robot's `leg_table` for this morphology.
-    """
-    if morphology is None:
-        return []
-    out = []
-    for leg, row in zip(robot.legs, rows, strict=True):
-        broken = any(
-            not morphology.has_link(leg.name, link.name)
-            or ((damage := morphology.joint_damage(leg.name, link.name)) is not None and not damage.kind.leg_walks)
-            for link in leg.links
-        )
-        whole = sum(link.length for link in leg.links[1:])
-        if broken or row["lengths"][1:].sum() < 0.88 * whole:  # it does not reach the ground well enough
-            out.append(leg.name)
-    return out
-
-
 def leg_moments(table: np.ndarray, angles: np.ndarray) -> np.ndarray:
     """Return the first moments m (cx, cy) (legs, 2) [kg m] of legs at joint angles (legs, 3) [rad], in base_link."""
     centres = [_core.link_centres(table, i, angles[i])[:, :2] for i in range(len(table))]
@@ -120,10 +107,17 @@ def leg_moments(table: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 
 def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
-    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of those that are."""
-    table = leg_table(robot, morphology)
-    held = held_up(robot, morphology, table)
+    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of those that are, because
+    they are incomplete, too short, or have a damaged joint with which no leg walks (`JointKind.leg_walks`).
+    """
+    table, held = leg_table(robot, morphology), []
+    present = Morphology.whole(robot) if morphology is None else morphology
     for row, leg in zip(table, robot.legs, strict=True):
-        limp = [morphology is not None and morphology.is_limp(leg.name, link.name) for link in leg.links]
-        row["rest"] = rest_pose(row, limp)
+        damages = [present.joint_damage(leg.name, link.name) for link in leg.links]
+        broken = not all(present.has_link(leg.name, link.name) for link in leg.links)
+        whole = sum(link.length for link in leg.links[1:])
+        short = row["lengths"][1:].sum() < 0.88 * whole  # it does not reach the ground well enough
+        if broken or short or any(damage is not None and not damage.kind.leg_walks for damage in damages):
+            held.append(leg.name)
+        row["rest"] = rest_pose(row, [damage is not None and damage.limp for damage in damages])
     return table, held

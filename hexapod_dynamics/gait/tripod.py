@@ -13,7 +13,6 @@ from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.gait.interface import Gait, finite_twist
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait_kinds import GaitValue
-from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
 Tripod = TypeVar("Tripod", bound="TripodGait")
@@ -70,11 +69,9 @@ class TripodGait(Gait):
         parameters.period, parameters.response_time = self.period, self.response_time
         parameters.step_height, parameters.step_depth = self.step_height, self.step_depth
         parameters.profile, parameters.speed_limit = SWINGS[self.swing], robot.servo.speed_limit
-        self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
         for row, leg in zip(self.data.legs, robot.legs, strict=True):
             row["foothold"] = neutral_foothold(row)
             row["phase"] = 0.0 if leg.tripod_group == 1 else 0.5
-        self.set_morphology(None)
         self.longest_stroke = self._find_longest_stroke()
         self.set_morphology(morphology)
         self.reset()
@@ -101,7 +98,7 @@ class TripodGait(Gait):
         self.morphology = morphology
         legs, table = self.data.legs, leg_table(self.robot, morphology)
         legs["free"], legs["held"] = table["free"], table["held"]
-        legs["lengths"] = np.where(table["mass"][:, 2:] > 0.0, table["lengths"], self._lengths)
+        legs["lengths"] = np.where(table["mass"][:, 2:] > 0.0, table["lengths"], leg_table(self.robot)["lengths"])
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed: scaled down as a whole to `longest_stroke`."""

@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from hexapod_dynamics.errors import IdentificationError, RecordingWarning
+from hexapod_dynamics.errors import IdentificationError, RecordingWarning, shortened
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
@@ -24,8 +24,8 @@ from hexapod_dynamics.se3 import rotation_from_quaternion
 
 COMMANDS, MEASUREMENTS, JOINTS = "joint_commands", "servos/measurements", "joint_states"
 RAW, IMU, TORQUES = "imu/data_raw", "imu/data", "feedforward_torques"
-TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
 JOINT_TYPE, IMU_TYPE = "sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu"
+TOPICS = dict.fromkeys((COMMANDS, MEASUREMENTS, JOINTS, TORQUES), JOINT_TYPE) | dict.fromkeys((RAW, IMU), IMU_TYPE)
 Message = Any  # of a ROS type, as rosbags makes it
 JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
 
@@ -106,19 +106,17 @@ def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
     names, chip = list(robot.joint_names), np.asarray(robot.imu.rotation)
     read = zip(recording.reading_joint, recording.readings, strict=True)
     sensed = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
-    # Of each topic: its type, the times [s], and what follows the header in each message.
-    topics: dict[str, tuple[str, np.ndarray, list[tuple[Message, ...]]]] = {
-        COMMANDS: (JOINT_TYPE, recording.command_time, [(names, row, *nothing) for row in recording.commands]),
-        MEASUREMENTS: (JOINT_TYPE, recording.reading_time, [([names[k]], np.array([q]), *nothing) for k, q in read]),
-        RAW: (
-            IMU_TYPE,
-            recording.imu_time,
-            [(upright, no_attitude, vector(*rate), unknown, vector(*force), unknown) for force, rate in sensed],
-        ),
+    samples = [(upright, no_attitude, vector(*rate), unknown, vector(*force), unknown) for force, rate in sensed]
+    # Of each topic: the times [s], and what follows the header in each message.
+    topics: dict[str, tuple[np.ndarray, list[tuple[Message, ...]]]] = {
+        COMMANDS: (recording.command_time, [(names, row, *nothing) for row in recording.commands]),
+        MEASUREMENTS: (recording.reading_time, [([names[k]], np.array([q]), *nothing) for k, q in read]),
+        RAW: (recording.imu_time, samples),
     }
     try:
         with Writer(path, version=8) as writer:
-            for topic, (kind, times, values) in topics.items():
+            for topic, (times, values) in topics.items():
+                kind = TOPICS[topic]
                 connection = writer.add_connection(f"/{topic}", kind, typestore=store)
                 for at, row in zip(times, values, strict=True):
                     stamp = begin + round(1e9 * at)
@@ -131,17 +129,18 @@ def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
 
 def read_topics(
     path: Path,
-    topics: Sequence[str],
+    topics: Mapping[str, str],
     *,
-    needed: Sequence[tuple[str, ...]],
-    latched: Sequence[str] = (),
+    needed: Sequence[Collection[str]],
+    latched: Collection[str] = (),
     convert: Callable[[str, Message], Message] = lambda _, message: message,
 ) -> Rows:
     """Return, by each of `topics`, (time [s] on the bag's one clock, convert(topic, message)) of its messages in order.
 
-    The topics are found in any namespace. needed: groups of topics, of each of which one is in the bag. latched: topics
-    whose messages may be older than the bag; the clock is that of the others. Raises IdentificationError for a path
-    that is no bag, for a bag that lacks a topic, and for one of several robots.
+    topics: their types by their names, which are found in any namespace. needed: groups of topics, of each of which one
+    is in the bag. latched: topics whose messages may be older than the bag; the clock is that of the others. Raises
+    IdentificationError for a path that is no bag, for a bag that lacks a topic or has it with another type, and for one
+    of several robots.
     """
     try:
         from rosbags.rosbag2 import Reader, ReaderError
@@ -153,16 +152,21 @@ def read_topics(
         with Reader(_bag_file(path)) as reader:
             names = _one_robot(path, {c.topic for c in reader.connections}, topics)
             chosen = [c for c in reader.connections if c.topic in names]
+            for c in chosen:
+                if c.msgtype != (kind := topics[names[c.topic]]):
+                    raise IdentificationError(f"{path}: {c.topic} is {c.msgtype}, {kind} needed: remap it")
             for connection, received, raw in reader.messages(connections=chosen) if chosen else ():  # none given: all
                 topic, message = names[connection.topic], types.deserialize_cdr(raw, connection.msgtype)
                 rows.append(Row(topic, received, _stamp(message), convert(topic, message)))
     except IdentificationError:
         raise
     except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
-        reason = " ".join(str(error).split())[:300]
+        reason = shortened(str(error)).rstrip(".")
         reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
         if path.suffix == ".bag":
             reason += "; a bag of ROS 1 is converted by rosbags-convert"
+        elif path.exists():
+            reason += "; one whose recorder was killed may be mended by `ros2 bag reindex` or `mcap recover`"
         raise IdentificationError(f"{path} is no bag that can be read: {reason}") from None
     for group in needed:
         if {row.topic for row in rows}.isdisjoint(group):
@@ -186,7 +190,7 @@ def _bag_file(path: Path) -> Path:
     return path
 
 
-def _one_robot(path: Path, names: set[str], topics: Sequence[str]) -> dict[str, str]:
+def _one_robot(path: Path, names: set[str], topics: Mapping[str, str]) -> dict[str, str]:
     """Return which of `topics` the topics of a bag with these names are.
 
     The simulator's true joints are not the measured ones, and what the gait asks `servos` for (hardware:=topics) is not

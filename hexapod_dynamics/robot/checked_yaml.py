@@ -152,7 +152,7 @@ def check_inertia(inertia: np.ndarray, name: str) -> None:
     if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
         raise RobotError(
             f"{name}: principal moments {principal.tolist()} kg m^2 break the triangle inequality: "
-            "the two smaller ones must add up to at least the largest (are the units the same?)"
+            "the two smaller ones must add up to at least the largest (are the units the same, the digits enough?)"
         )
 
 

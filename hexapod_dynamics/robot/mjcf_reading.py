@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.errors import RobotError, shortened
 from hexapod_dynamics.robot.model_tree import Shape, TreeLink, warn
 from hexapod_dynamics.se3 import pose, rotation_from_quaternion
 
@@ -55,7 +55,7 @@ def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, np
     try:
         model = mujoco.MjModel.from_xml_string(text) if "<" in text else mujoco.MjModel.from_xml_path(text)
     except (ValueError, mujoco.FatalError) as error:
-        raise RobotError(f"MJCF: MuJoCo cannot compile it: {error}") from None
+        raise RobotError(f"MJCF: MuJoCo cannot compile it: {shortened(str(error))}") from None
     return _Reader(mujoco, model).read()
 
 
@@ -101,17 +101,13 @@ class _Reader:
             floating = [body for body in floating if body in carriers] or floating
         if not floating:
             jointed = np.flatnonzero(model.body_jntnum)
-            floating = sorted({b for b in model.body_parentid[jointed].tolist() if b > 0 and not self._moves(b)})
+            floating = sorted({b for b in model.body_parentid[jointed].tolist() if b > 0 == model.body_weldid[b]})
         if len(floating) != 1:
             names = ", ".join(self._name("body", b) for b in floating) or "none"
             raise RobotError(
                 f"MJCF: one body that floats (a <freejoint>) is needed as the robot's main body; found {names}"
             )
         return floating[0]
-
-    def _moves(self, body: int) -> bool:
-        """Return whether a joint is between a body and the world."""
-        return body != 0 and bool(self.model.body_jntnum[body] or self._moves(int(self.model.body_parentid[body])))
 
     # ---- links and joints --------------------------------------------------------------------------------------------
 
@@ -303,13 +299,16 @@ class _Reader:
             warn(f"gravity {x:g} {y:g} {z:g}: its size is taken, along -z")
 
     def _imu(self, main: int) -> np.ndarray | None:
-        """Return the pose (4, 4) of the gyroscope's site on the main body, else that of a site named imu."""
-        model = self.model
-        sites = model.sensor_objid[model.sensor_type == self.mujoco.mjtSensor.mjSENS_GYRO].tolist()
-        sites += [s for s in range(model.nsite) if "imu" in self._name("site", s).lower()]
-        for site in sites:
-            if model.site_bodyid[site] == main:
-                return pose(_rotation(model.site_quat[site]), model.site_pos[site])
+        """Return the pose (4, 4) of the site of a gyroscope or accelerometer, or named imu, fixed to the body."""
+        model, kinds, state = self.model, self.mujoco.mjtSensor, self.mujoco.MjData(self.model)
+        self.mujoco.mj_kinematics(model, state)
+        gyros, others = (model.sensor_type == kind for kind in (kinds.mjSENS_GYRO, kinds.mjSENS_ACCELEROMETER))
+        named = [site for site in range(model.nsite) if "imu" in self._name("site", site).lower()]
+        turn = state.xmat[main].reshape(3, 3).T
+        for site in (*model.sensor_objid[gyros], *model.sensor_objid[others], *named):
+            if model.body_weldid[model.site_bodyid[site]] == model.body_weldid[main]:
+                rotation, place = state.site_xmat[site].reshape(3, 3), state.site_xpos[site] - state.xpos[main]
+                return pose(turn @ rotation, turn @ place)
         return None
 
 

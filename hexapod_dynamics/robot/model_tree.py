@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MOVING = ("revolute", "prismatic")
 # Of the values of a `Servo` that a file may have.
 UNITS = {"stiffness": "N m/rad", "damping": "N m s/rad", "torque_limit": "N m", "speed_limit": "rad/s"}
+FIX = 'make it a part of the body (type="fixed" in a URDF, no <joint> in MJCF)'
+AT_END = 0.98  # share of the greatest distance from which the vertices of a mesh are those of its end
 
 
 def warn(message: str) -> None:
@@ -56,12 +58,17 @@ class Shape:
 
     def farthest(self) -> np.ndarray:
         """Return the point (3,) [m] of the shape that is farthest from the link's origin; of a box and of a cylinder
-        the middle of a face, or a point of a rim that lies across.
+        the middle of a face, or a point of a rim that lies across; of a mesh the middle of its end.
         """
         axes, centre, radius = self.pose[:3, :3], self.pose[:3, 3], 0.0
         if self.kind == "mesh":
             points = self.size @ axes.T + centre
-        elif self.kind == "box":
+            distances = np.linalg.norm(points, axis=1)
+            end = points[(distances >= AT_END * distances.max()) & (points @ points[distances.argmax()] >= 0.0)]
+            middle = end.min(axis=0) + end.max(axis=0)
+            along = middle / max(float(np.linalg.norm(middle)), 1e-12)
+            return along * np.max(points @ along)
+        if self.kind == "box":
             half = 0.5 * axes * self.size
             points = centre + np.concatenate([half, -half], axis=1).T
         elif self.kind == "sphere":
@@ -77,6 +84,19 @@ class Shape:
         far = points[np.argmax(np.linalg.norm(points, axis=1))]
         distance = float(np.linalg.norm(far))
         return far * (1.0 + radius / distance) if distance > 1e-9 else np.array([0.0, 0.0, -radius])
+
+    def extent(self) -> np.ndarray:
+        """Return the size (3,) [m] of the shape along the link's axes."""
+        axes = np.abs(self.pose[:3, :3])
+        if self.kind == "mesh":
+            return np.ptp(self.size @ self.pose[:3, :3].T, axis=0)
+        if self.kind == "box":
+            return axes @ self.size
+        if self.kind == "sphere":
+            return np.full(3, 2.0 * self.size[0])
+        radius, length = self.size
+        across = 1.0 if self.kind == "capsule" else np.sqrt(np.maximum(1.0 - axes[:, 2] ** 2, 0.0))
+        return length * axes[:, 2] + 2.0 * radius * across
 
 
 @dataclass(eq=False)
@@ -242,7 +262,7 @@ def _choose(legs: Mapping[str, str] | None, chains: list[TreeLink]) -> dict[str,
     if legs is None:
         if not by_joint:
             raise RobotError("no moving joint is attached to the body, so there are no legs")
-        _check_legs({joint: chain_length(link) for joint, link in by_joint.items()})
+        _check_legs({joint: len(link.below()) for joint, link in by_joint.items()})
         return dict(zip(leg_names(list(by_joint)), chains, strict=True))
     if not isinstance(legs, Mapping):
         raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
@@ -253,17 +273,9 @@ def _choose(legs: Mapping[str, str] | None, chains: list[TreeLink]) -> dict[str,
     if left:
         raise RobotError(
             f"legs: joints {', '.join(left)} are attached to the body, too, and belong to no leg; name them all, "
-            'or make what is no leg type="fixed": it then belongs to the body'
+            f"or {FIX}"
         )
     return {leg: by_joint[joint] for leg, joint in legs.items()}
-
-
-def chain_length(link: TreeLink) -> int:
-    """Return the largest number of consecutive links from a link on, including itself."""
-    counts = {id(link): 1}
-    for part in link.below():
-        counts |= {id(child): counts[id(part)] + 1 for child in part.children}
-    return max(counts.values())
 
 
 def _check_legs(chains: dict[str, int]) -> None:
@@ -281,7 +293,7 @@ def _check_legs(chains: dict[str, int]) -> None:
             example = ", ".join(f"{name!r}: {joint!r}" for name, joint in zip(leg_names(legs), legs, strict=True))
             raise RobotError(
                 f"{', '.join(others)} on the body is no leg like {', '.join(legs)}: it has other joints and "
-                'another name. What is no leg must be type="fixed" (it then belongs to the body); where all are legs, '
+                f"another name. Where that is no leg, {FIX}; where all are legs, "
                 f"name them: legs={{{example}, ...}}"
             )
 
@@ -359,17 +371,16 @@ def _foot(link: TreeLink) -> np.ndarray | None:
 def _own_name(link: str, leg: str) -> str:
     """Return the link's name without that of its leg: tibia_link_LF -> tibia, LF_tibia -> tibia."""
     name = re.escape(str(leg))  # `Leg` refuses another name
-    return re.sub(r"[./\s]", "_", re.sub(rf"^{name}_(?=.)|(?<=.)(_link)?_{name}$", "", link) or link)
+    return re.sub(rf"^{name}_(?=.)|(?<=.)(_link)?_{name}$", "", re.sub(r"[./\s]", "_", link))
 
 
 def _box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:
-    """Return the size (3,) [m] of the body: its largest box, one that collides if there is any, else the extent of its
-    hips.
+    """Return the size (3,) [m] of the body: that of its largest shape, one that collides if there is any, else the
+    extent of its hips.
     """
     for shapes in (base.collisions, base.visuals):
-        boxes = [shape.size for shape in shapes if shape.kind == "box"]
-        if boxes:
-            return max(boxes, key=lambda size: float(np.prod(size)))
+        if shapes:
+            return max((shape.extent() for shape in shapes), key=lambda size: float(np.prod(size)))
     return np.maximum(np.ptp(np.array([leg.mount_position for leg in legs]), axis=0), 0.01)
 
 

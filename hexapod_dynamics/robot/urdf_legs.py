@@ -20,7 +20,7 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.geometry import Leg
-from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, chain_length, leg_names, read_leg, robot_of_tree
+from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, leg_names, read_leg, robot_of_tree
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
@@ -58,7 +58,8 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     left_out |= {joint: "its links are of other lengths than the legs'" for joint in legs if joint not in kind}
     if len(kind) < FEWEST:
         reasons = [f"{joint}: {why}" for joint, why in left_out.items()] or ["no other moving joint is on the body"]
-        raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {'; '.join(reasons)}")
+        found = f"{len(kind)} legs found, at least {FEWEST} needed: {'; '.join(reasons)}"
+        raise RobotError(f"URDF: {found}; other legs: describe them by hand (docs/your_robot.md)")
     for link in (link for joint in left_out for link in chains[joint].below()):
         link.kind = "fixed"
     named = dict(zip(leg_names(kind), kind, strict=True))
@@ -74,9 +75,9 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
 
 def _why_no_leg(link: TreeLink) -> str:
     """Return why the chain that begins with this link is no leg of three joints, empty if it is one."""
-    count = len(link.below())
-    if count > chain_length(link):
+    if any(len(part.children) > 1 for part in link.below()):
         return "its chain forks"
+    count = len(link.below())
     return "" if count == 3 else f"{count} moving joints, no leg of three"
 
 

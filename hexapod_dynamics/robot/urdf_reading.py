@@ -29,6 +29,7 @@ ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w.-]+)[\"']")  # of a file 
 UNMARKED = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # first bytes of a file without a byte order mark
 XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",), "capsule": ("radius", "length")}
+READ = ("link", "joint", "transmission", "material")  # elements of a URDF; those of simulators are left alone
 XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
 
 
@@ -215,16 +216,14 @@ def _check_elements(root: ET.Element) -> None:
         if isinstance(element.tag, str) and "xacro}" in element.tag:
             _refuse_xacro(f"<xacro:{element.tag.partition('}')[2]}>")
     for element in root:
-        for inner in element.iter():
+        for inner in element.iter() if element.tag in READ else ():
             for value in (*inner.attrib.values(), inner.text or ""):
                 if XACRO_CALL.search(value):
                     _refuse_xacro(f"{element.tag} {element.get('name')}: {value.strip()!r}")
-    names = [joint.get("name", "") for joint in root.findall("joint")]
-    if "" in names:
-        raise RobotError("joint: one has no name; give each joint a name of its own")
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise RobotError(f"joint {name}: there are two of this name; give each joint a name of its own")
+    for name, count in Counter(joint.get("name", "") for joint in root.findall("joint")).items():
+        if count > 1 or not name:
+            wrong = f" {name}: there are two of this name" if name else ": one has no name"
+            raise RobotError(f"joint{wrong}; give each joint a name of its own")
 
 
 def _is(text: str | None, number: float) -> bool:
@@ -310,9 +309,9 @@ def _read_drive(link: TreeLink) -> None:
 
 
 def _mesh_path(name: str, folder: Path | None) -> Path | None:
-    """Return the path of a mesh's file, or None: package:// by the ament index, else beside the URDF."""
+    """Return the path of a mesh's file, or None: package:// and model:// by the ament index, else beside the URDF."""
     scheme, _, rest = name.rpartition("://")
-    if scheme == "package":
+    if scheme in ("package", "model"):
         package, _, inside = rest.partition("/")
         try:
             from ament_index_python.packages import get_package_share_directory
@@ -320,8 +319,9 @@ def _mesh_path(name: str, folder: Path | None) -> Path | None:
             return Path(get_package_share_directory(package)) / inside
         except (ImportError, LookupError, ValueError, OSError):  # no ROS, no such package, no package's name
             pass
-        # a checkout that is not installed: the URDF lies in a folder of the package
-        return next((p / inside for p in folder.resolve().parents if p.name == package), None) if folder else None
+        # a checkout that is not installed: the URDF lies in a folder of the package, or in it
+        above = () if folder is None else (folder.resolve(), *folder.resolve().parents)
+        return next((p / inside for p in above if (p / inside).is_file()), None)
     if scheme in ("", "file"):
         return Path(rest) if folder is None else folder / rest
     return None

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 MORPHOLOGIES = {"simulator/damage": "broken", "morphology": "declared"}  # topics, and what an event of them is called
-TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "support", *MORPHOLOGIES)
+TOPICS = {  # and their types
+    **dict.fromkeys(("simulator/odom", "predicted_state"), "nav_msgs/msg/Odometry"),
+    **dict.fromkeys(("joint_states", "joint_commands"), "sensor_msgs/msg/JointState"),
+    "support": "visualization_msgs/msg/MarkerArray",
+    **dict.fromkeys(MORPHOLOGIES, "rcl_interfaces/msg/ParameterEvent"),
+}
 
 
 class Series(NamedTuple):
@@ -112,7 +117,7 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
     from hexapod_dynamics.identification.bag import read_topics
 
     robot = Robot.jethexa() if robot is None else robot
-    found = read_topics(path, TOPICS, needed=(TOPICS,), latched=tuple(MORPHOLOGIES), convert=partial(_values, robot))
+    found = read_topics(path, TOPICS, needed=(TOPICS,), latched=MORPHOLOGIES, convert=partial(_values, robot))
 
     def series(topic: str) -> Series | None:
         return Series(*map(np.array, zip(*found[topic], strict=True))) if found[topic] else None

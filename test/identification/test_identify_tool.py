@@ -61,12 +61,16 @@ def imu(time, force):
 
 
 def write_bag(path, topics):
+    """Rows of topics: messages, received at their stamps, or (received [s], message)."""
     with Writer(path, version=8) as writer:
         for topic, kind, rows in topics:
             connection = writer.add_connection(topic, f"sensor_msgs/msg/{kind}", typestore=TYPES)
             for row in rows:
-                stamp = row.header.stamp.sec * 10**9 + row.header.stamp.nanosec
-                writer.write(connection, stamp, TYPES.serialize_cdr(row, row.__msgtype__))
+                received, sent = row if isinstance(row, tuple) else (None, row)
+                stamp = sent.header.stamp.sec * 10**9 + sent.header.stamp.nanosec
+                at = stamp if received is None else round(1e9 * received)
+                writer.write(connection, at, TYPES.serialize_cdr(sent, sent.__msgtype__))
+    return path
 
 
 def test_identify_runs_on_the_recording_that_the_page_says_how_to_make(tmp_path, capsys, monkeypatch):
@@ -192,19 +196,16 @@ def test_of_a_bag_one_robot_is_read_and_several_are_refused(tmp_path):
 
 def write_walk(path, clocks, seconds=14.0):
     """Commands, joints and IMU at 20 a second; clocks(topic, t): stamp and receipt [s]."""
-    names, of = list(ROBOT.joint_names), TYPES.types["builtin_interfaces/msg/Time"]
-    with Writer(path, version=8) as writer:
-        kinds = {"joint_commands": "JointState", "joint_states": "JointState", "imu/data_raw": "Imu"}
-        at = {
-            t: writer.add_connection(f"/{t}", f"sensor_msgs/msg/{kind}", typestore=TYPES) for t, kind in kinds.items()
-        }
+    names, kinds = list(ROBOT.joint_names), {"joint_commands": "JointState", "joint_states": "JointState"}
+    topics = []
+    for topic, kind in (*kinds.items(), ("imu/data_raw", "Imu")):
+        topics.append((f"/{topic}", kind, rows := []))
         for k in range(int(20 * seconds)):
-            for topic, kind in kinds.items():
-                stamp, received = clocks(topic, 0.05 * k)
-                row = imu(0.0, (0, 0, 9.81)) if kind == "Imu" else joints(0.0, names, np.full(18, 0.01 * k))
-                row.header.stamp = of(*divmod(round(1e9 * stamp), 10**9))
-                writer.write(at[topic], round(1e9 * received), TYPES.serialize_cdr(row, row.__msgtype__))
-    return path
+            stamp, received = clocks(topic, 0.05 * k)
+            time = stamp - 1e-9 * START
+            row = imu(time, (0, 0, 9.81)) if kind == "Imu" else joints(time, names, np.full(18, 0.01 * k))
+            rows.append((received, row))
+    return write_bag(path, topics)
 
 
 WALL = 1.8e9
@@ -268,11 +269,12 @@ def test_a_clock_that_goes_back_by_little_or_by_most_of_the_recording_is_refused
 
 
 def test_a_bag_that_lacks_a_topic_and_what_is_no_bag_are_named(tmp_path):
-    write_bag(
-        tmp_path / "bag", [("/joint_commands", "JointState", [joints(0.0, list(ROBOT.joint_names), np.zeros(18))])]
-    )
-    with pytest.raises(IdentificationError, match="servos/measurements or joint_states"):
-        read_bag(tmp_path / "bag", ROBOT)
+    sent = "/joint_commands", "JointState", [joints(0.0, list(ROBOT.joint_names), np.zeros(18))]
+    write_bag(tmp_path / "bag", [sent])
+    write_bag(tmp_path / "other", [sent, ("/joint_states", "Imu", [imu(0.0, np.ones(3))])])
+    for bag, named in (("bag", "servos/measurements or joint_states"), ("other", "/joint_states is .*Imu, .*needed")):
+        with pytest.raises(IdentificationError, match=named):
+            read_bag(tmp_path / bag, ROBOT)
     with pytest.raises(IdentificationError, match="no bag"):
         read_bag(tmp_path / "none", ROBOT)
 

@@ -147,16 +147,8 @@ def test_what_the_robot_has_no_place_for_is_named(change, named):
 
 
 def test_what_a_newer_release_of_mujoco_adds_is_named_where_it_has_it():
-    added = (
-        ('<position joint="{j}" kp="20" forcerange="-2 2" delay=".02" nsample="10"/>', 'damping=".3"', "delay 0.02"),
-        (
-            '<position joint="{j}" kp="20" forcerange="-2 2"/>',
-            'damping=".3 .1"',
-            "damping that grows .* 0.1",
-        ),
-    )
-    for actuator, defaults, named in added:
-        text = mjcf(actuator, defaults)
+    late = POSITION.replace("/>", ' delay=".02" nsample="10"/>')
+    for text, named in ((mjcf(late), "delay 0.02"), (mjcf(defaults='damping=".3 .1"'), "damping that grows .* 0.1")):
         try:
             mujoco.MjModel.from_xml_string(text)
         except ValueError:
@@ -199,14 +191,35 @@ def test_loose_bodies_of_a_scene_are_not_the_robot():
         Robot.from_mjcf(scene.replace("</worldbody>", f"{twin}</worldbody>"))
 
 
-def test_bodies_that_are_fixed_are_parts_of_what_carries_them_and_the_site_of_the_gyroscope_is_the_imu():
-    head = '<body name="head" pos=".1 0 .03"><geom type="sphere" size=".02" mass=".1"/></body>'
-    site, sensor = '<site name="chip" pos=".02 .01 .03"/>', '<sensor><gyro site="chip"/></sensor>'
-    text = mjcf(floating=f"<freejoint/>{head}{site}", extra=sensor).replace('model="other"', 'model="other robot"')
-    robot = Robot.from_mjcf(text)
+@pytest.mark.parametrize("sensor", ["gyro", "accelerometer"])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_bodies_that_are_fixed_are_parts_of_what_carries_them_and_the_site_of_the_sensor_is_the_imu(sensor, fixed):
+    site, here = '<site name="chip" pos=".02 .01 .03"/>', (0.09, 0.02, 0.06) if fixed else (0.02, 0.01, 0.03)
+    inside = f'<geom type="sphere" size=".02" mass=".1"/>{site * fixed}'
+    head = f'<body name="head" pos=".1 0 .03" euler="0 0 90">{inside}</body>{site * (not fixed)}'
+    text = mjcf(floating=f"<freejoint/>{head}", extra=f'<sensor><{sensor} site="chip"/></sensor>')
+    robot = Robot.from_mjcf(text.replace('model="other"', 'model="other robot"'))
     assert robot.name == "other_robot" and robot.body.mass == pytest.approx(1.3)
     centre = 0.1 * np.array([0.1, 0.0, 0.03]) / 1.3
-    np.testing.assert_allclose(robot.imu.position, np.array([0.02, 0.01, 0.03]) - centre, atol=1e-12)
+    np.testing.assert_allclose(robot.imu.position, np.array(here) - centre, atol=1e-12)
+    np.testing.assert_allclose(robot.imu.rotation[:, 0], (0, 1, 0) if fixed else (1, 0, 0), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "size"),
+    [
+        ('<geom type="sphere" size=".08" mass="1"/><geom type="box" size=".01 .01 .01" mass=".1"/>', (0.16,) * 3),
+        ('<geom type="cylinder" size=".1 .03" mass="1"/>', (0.2, 0.2, 0.06)),
+        ('<geom type="capsule" size=".05" fromto="-.1 0 0 .1 0 0" mass="1"/>', (0.3, 0.1, 0.1)),
+        ('<geom type="box" size=".1 .07 .03" euler="0 0 90" mass="1"/>', (0.14, 0.2, 0.06)),
+        ('<geom type="mesh" mesh="trunk" mass="1"/>', (0.2, 0.14, 0.06)),
+    ],
+)
+def test_the_largest_shape_of_any_kind_is_the_box_of_the_body(shapes, size):
+    corners = " ".join(f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.07, 0.07) for z in (-0.03, 0.03))
+    asset = f'<asset><mesh name="trunk" vertex="{corners}"/></asset>'
+    text = mjcf(extra=asset).replace('<geom type="box" size=".1 .07 .03" mass="1.2"/>', shapes)
+    np.testing.assert_allclose(Robot.from_mjcf(text).body.box, size, atol=1e-6)
 
 
 def with_arm(joints):
@@ -227,8 +240,9 @@ def with_arm(joints):
     ],
 )
 def test_what_cannot_be_read_is_named(text, what):
-    with pytest.raises(RobotError, match=what):
+    with pytest.raises(RobotError, match=what) as refusal:
         Robot.from_mjcf(text)
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("of", ["jethexa", "eight_legs"])
@@ -336,17 +350,18 @@ def test_a_foot_that_is_only_a_shape_gives_the_reach(tibia, end):
 
 
 def test_the_vertices_of_a_mesh_give_the_reach(tmp_path):
-    corners = np.array([[0, 0, 0], [10, 0, 0], [0, 0, -120]], float)
+    corners = np.array([[0, 0, 0], [10, 8, -120], [-10, -8, -120]], float)
     raw = bytes(80) + struct.pack("<I", 1) + struct.pack("<12f", 0, 0, 1, *corners.ravel()) + bytes(2)
     (tmp_path / "tibia.stl").write_bytes(raw)
     words = "".join(f"vertex {x} {y} {z}\n" for x, y, z in corners)
     (tmp_path / "words.STL").write_text(
         f"solid t\nfacet normal 0 0 1\nouter loop\n{words}endloop\nendfacet\nendsolid t\n"
     )
-    for name in ("tibia.stl", "words.STL"):
-        mesh = shape(f'<mesh filename="{name}" scale=".001 .001 .001"/>')
+    for name in ("tibia.stl", "words.STL", "package://my_robot/tibia.stl", "model://my_robot/words.STL"):
+        mesh = shape(f'<mesh filename="{name}" scale=".001 -.001 .001"/>')
         (tmp_path / "own.urdf").write_text(urdf(tibia=mesh, end=""))
-        assert Robot.from_urdf(tmp_path / "own.urdf").legs[0].links[2].length == pytest.approx(0.12)
+        for robot in (Robot.from_urdf(tmp_path / "own.urdf"), robot_of_urdf(tmp_path / "own.urdf", "own")[0]):
+            assert robot.legs[0].links[2].length == pytest.approx(0.12)
     unreadable = shape('<mesh filename="package://nowhere/tibia.dae"/>')
     for tibia, end in ((unreadable, ""), ("", ""), (unreadable, FOOT.replace("-.12", "-.03"))):
         with pytest.warns(RobotWarning, match="leg LF, LM, .*the end of the last link is not in the file"):

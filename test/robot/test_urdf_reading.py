@@ -89,7 +89,8 @@ def test_a_file_is_read_and_its_legs_are_found(tmp_path):
     robot = Robot.from_urdf(path)
     assert Robot.from_urdf(TEXT.replace('"spider"', '"a/spider"')).name == "a_spider"
     assert robot.name == "spider" and robot.leg_names == ("L", "R")
-    assert robot.legs[0].link_names == ("thigh", "shin")
+    for text in (TEXT, TEXT.replace('"thigh_L"', '"L/thigh"').replace('"shin_L"', '"shin_link_L"')):
+        assert Robot.from_urdf(text).legs[0].link_names == ("thigh", "shin")
     assert robot.legs[0].links[1].length == pytest.approx(0.12)  # to the foot
     assert robot.body.mass == pytest.approx(2.3)
 
