@@ -56,7 +56,10 @@ def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, np
         model = mujoco.MjModel.from_xml_string(text) if "<" in text else mujoco.MjModel.from_xml_path(text)
     except (ValueError, mujoco.FatalError) as error:
         raise RobotError(f"MJCF: MuJoCo cannot compile it: {shortened(str(error))}") from None
-    return _Reader(mujoco, model).read()
+    try:
+        return _Reader(mujoco, model).read()
+    except UnicodeDecodeError as error:
+        raise RobotError(f"MJCF: the name {error.object!r} is not UTF-8; save the file as UTF-8") from None
 
 
 class _Reader:

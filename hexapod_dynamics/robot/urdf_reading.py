@@ -104,7 +104,7 @@ def read_tree(root: ET.Element, meshes: Callable[[str], np.ndarray | None] | Non
         parent.children.append(child)
     roots = [link for link in links.values() if not link.kind]
     if len(roots) != 1:
-        names = ", ".join(link.name for link in roots) or "none, so the joints close a loop"
+        names = ", ".join(link.name for link in roots) or ("none, so the joints close a loop" if links else "no links")
         raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
     reached = {id(link) for link in roots[0].below()}
     left = [link for link in links.values() if id(link) not in reached]

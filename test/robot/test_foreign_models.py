@@ -245,6 +245,12 @@ def test_what_cannot_be_read_is_named(text, what):
     assert "\n" not in str(refusal.value)
 
 
+def test_a_name_that_is_not_utf_8_is_refused_with_the_remedy(tmp_path):
+    (tmp_path / "own.xml").write_bytes(mjcf().replace("trunk", "Füße").encode("iso-8859-1"))
+    with pytest.raises(RobotError, match="the name .* is not UTF-8; save the file"):
+        Robot.from_mjcf(tmp_path / "own.xml")
+
+
 @pytest.mark.parametrize("of", ["jethexa", "eight_legs"])
 def test_a_robot_written_as_mjcf_is_read_back(of):
     robot = Robot.jethexa() if of == "jethexa" else Robot.load(Path(__file__).parents[1] / "robots" / "eight_legs.yaml")

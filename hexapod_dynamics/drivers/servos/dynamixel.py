@@ -55,23 +55,17 @@ def _modes_2(block: bytes) -> Modes:
     return Modes(by_time=bool(drive & 0x04))
 
 
-def _products(numbers: Mapping[int, str], effort: Register, unit: str) -> dict[int, Variant]:
+def _products(numbers: Mapping[int, str], ampere: float = 0.0) -> dict[int, Variant]:
+    """Products whose register 126 is Present Current, in counts of `ampere`, or Present Load if that is 0."""
+    effort, unit = Register(126, 2, ampere or 0.1, signed=True), "A" if ampere else "%"
     return {number: Variant(name, effort, unit) for number, name in numbers.items()}
 
 
-def _loads(numbers: Mapping[int, str]) -> dict[int, Variant]:
-    return _products(numbers, Register(126, 2, 0.1, signed=True), "%")
-
-
-def _currents(unit: float, numbers: Mapping[int, str]) -> dict[int, Variant]:
-    """Products with Present Current, in counts of `unit` [A]."""
-    return _products(numbers, Register(126, 2, unit, signed=True), "A")
-
-
 def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit: float, bulk: bool) -> ServoModel:
+    load = Register(40, 2, 100.0 / 1023.0, sign=10)
     return ServoModel(
         name=name,
-        variants=_products(numbers, Register(40, 2, 100.0 / 1023.0, sign=10), "%"),
+        variants={number: Variant(each, load, "%") for number, each in numbers.items()},
         packets=partial(Packets, 1, bulk),
         counts=counts,
         model=Register(0, 2),
@@ -146,6 +140,7 @@ _X430_540 = {
     1180: "XW540-T140",
     1270: "XW430-T333",
     1280: "XW430-T200",
+    1310: "XW540-H260",
 }
 _X430_24V = {1040: "XH430-V350", 1050: "XH430-V210"}
 _X430_LOAD = {1060: "XL430-W250", 1070: "XC430-W150", 1080: "XC430-W240", 1090: "2XL430-W250", 1160: "2XC430-W250"}
@@ -162,9 +157,9 @@ MODELS = {
     for model in (
         _protocol_1("ax12", {12: "AX-12A", 18: "AX-18A", 300: "AX-12W"}, _AX, 0.111, False),
         _protocol_1("mx_protocol1", {29: "MX-28", 310: "MX-64", 320: "MX-106"}, _MX, 0.114, True),
-        _protocol_2("mx", _loads({30: "MX-28(2.0)"}) | _currents(3.36e-3, {311: "MX-64(2.0)", 321: "MX-106(2.0)"})),
-        _protocol_2("xm", _currents(2.69e-3, _X430_540) | _currents(1.34e-3, _X430_24V) | _loads(_X430_LOAD)),
-        _protocol_2("xl330", _currents(1.0e-3, _X330)),
+        _protocol_2("mx", _products({30: "MX-28(2.0)"}) | _products({311: "MX-64(2.0)", 321: "MX-106(2.0)"}, 3.36e-3)),
+        _protocol_2("xm", _products(_X430_540, 2.69e-3) | _products(_X430_24V, 1.34e-3) | _products(_X430_LOAD)),
+        _protocol_2("xl330", _products(_X330, 1.0e-3)),
     )
 }
 

@@ -348,8 +348,11 @@ class RegisterServos(SerialServos):
 
     def _error_words(self, servo: _Servo) -> str:
         """The errors that a servo reports, in words; empty without any."""
-        words = ", ".join(text for bit, text in self.model.error_bits if servo.errors & bit)
-        return words or (f"an error that its tables do not name (0x{servo.errors:02x})" if servo.errors else "")
+        words = [text for bit, text in self.model.error_bits if servo.errors & bit]
+        known = sum(bit for bit, _ in self.model.error_bits) | (_ALERT if self.model.hardware_error else 0)
+        if servo.errors & ~known or (servo.errors and not words):
+            words.append(f"an error that its tables do not name (0x{servo.errors & ~known:02x})")
+        return ", ".join(words)
 
     def _report(self, index: int) -> None:
         """Put what the servo says about itself into words, after its position was read; read an error it announces."""

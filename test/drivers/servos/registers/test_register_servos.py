@@ -80,6 +80,7 @@ def rig(request, make):
         ("xm", 1000, "XH430-W350", 100, "current [A]", 0.269),
         ("xm", 1050, "XH430-V210", 100, "current [A]", 0.134),
         ("xm", 1150, "XH540-V150", 100, "current [A]", 0.269),
+        ("xm", 1310, "XW540-H260", 100, "current [A]", 0.269),
         ("xl330", 1240, "XC330-M288", -100, "current [A]", -0.1),
     ],
 )
@@ -155,6 +156,8 @@ def test_a_limit_of_the_acceleration_is_taken_back(make, model, number, register
         ("ax12", 0x24, "too hot, overload"),
         ("sts3215", 0x28, "too much current, overload"),
         ("sts3215", 0x02, "angle sensor"),
+        ("xm", 0x60, "overload, an error that its tables do not name (0x40)"),
+        ("ax12", 0x82, "set-point beyond its angle limits, an error that its tables do not name (0x80)"),
     ],
 )
 def test_error_bits_are_told_in_words(make, model, bits, words):
