@@ -158,8 +158,8 @@ LIFE = {
     "sigterm_timeout": "1.5",
     "sigkill_timeout": "2.5",
     "prefix": """sh -c 'trap "" INT; exec "$0" "$@"'""",
-    # Nodes end when this process has ended; a node that cannot start reports it every 30 s, not each second.
-    "additional_env": {LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "30"},
+    # Nodes end when this process has ended, and one that cannot start waits before it is started again.
+    "additional_env": {LAUNCH: str(os.getpid())},
 }
 
 

@@ -25,7 +25,7 @@ from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.control.posture import SupplyLimits, seated_pose
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED, ServoHealth, ServoHeat, figures
+from hexapod_dynamics.drivers.servos.health import SEVERITY, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
@@ -85,7 +85,7 @@ class ServosNode(RobotNode):
         self.watch = CommandWatch(self, "joint_commands", SourceLock(self._timeout))
         self._begun, self._port_reported = time.monotonic(), False
         foreign = values["protocol"] == "topics"  # another driver publishes joint_states
-        self._health = ServoHealth(self._names, simulated=not values["port"], silence=UNMEASURED if foreign else SILENT)
+        self._health = ServoHealth(self._names, "topics" if foreign else "bus" if values["port"] else "simulator")
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
         self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)

@@ -24,6 +24,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LASTING = (ParameterError, MissingPackageError)  # a node that these have refused would be refused again
+REFUSED_PAUSE = 30.0  # [s] before a launch starts a refused node again, which else would tell its reason each second
 MAKING = threading.Lock()  # one node is made at a time, because the incomplete one is known by the class GuardedNode
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
 
@@ -56,9 +57,8 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
             destroy(node)
     with bounded_end():
         rclpy.try_shutdown()
-    if try_again:
-        # A launch file respawns the node: the pause keeps it from repeating the message each second.
-        time.sleep(refused_pause())
+    if try_again and start.launched():
+        time.sleep(REFUSED_PAUSE)
     elif not nodes:
         start.wait_where_respawned()  # because the next start would be refused, too
     # Everything is closed. End without destroying the objects of all libraries one by one, which takes 0.5 s of CPU per
@@ -66,16 +66,6 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
-
-
-def refused_pause() -> float:
-    """Time [s] to wait before a process ends if its nodes were refused; the launch file sets it in the
-    environment.
-    """
-    try:
-        return min(max(float(os.environ.get("HEXAPOD_REFUSED_PAUSE") or "0"), 0.0), 600.0)
-    except ValueError:
-        return 0.0
 
 
 def make_node(node_class: type[GuardedNode]) -> GuardedNode:

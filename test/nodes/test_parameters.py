@@ -47,12 +47,8 @@ def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
     (tmp_path / "Jetson.py").write_text("raise ImportError('no Jetson here')\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     # As a launch starts it: the node that is refused waits, so that there is no respawn that says it again.
-    with Process.node(
-        "servos",
-        "-p",
-        "direction:=gpio",
-        environment={"PYTHONPATH": path, LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "1"},
-    ) as process:
+    environment = {"PYTHONPATH": path, LAUNCH: str(os.getpid())}
+    with Process.node("servos", "-p", "direction:=gpio", environment=environment) as process:
         wait_until(lambda: "pip install Jetson.GPIO" in process.output, 60, lambda: process.output)
         time.sleep(2.5)
         assert process.running(), "it waits for the end of the launch"

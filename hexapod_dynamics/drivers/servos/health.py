@@ -25,9 +25,19 @@ SEVERITY = ("ok", "warn", "error")
 BACK = 2  # consecutive answers of a servo that is known to be off the robot
 _FEW = 3  # errors, over two slots of time, up to which errors are not reported
 
-# What a joint that is not measured does: on a bus, and as another driver publishes it.
-SILENT = "does not answer: broken off, unplugged or without power"
-UNMEASURED = "is not measured: joint_states has no position of it, or one and the same while it is commanded to move"
+_DEAD = "no servo answers: is the servo supply on, is another program using the bus?"
+_SILENT = "does not answer: broken off, unplugged or without power"
+# What is said if no joint is measured, what one does that is not, and why answers are lost: where a bus is real or
+# simulated, and where another driver publishes joint_states.
+SOURCES = {
+    "bus": (_DEAD, _SILENT, "cable, ground or bus drive"),
+    "simulator": (_DEAD, _SILENT, "this computer is too busy, or the simulator has faults"),
+    "topics": (
+        "no joint is measured: joint_states come more than 0.5 s apart",
+        "is not measured: joint_states has no position of it, or one and the same while it is commanded to move",
+        "messages of joint_states are late, or their stamps repeat or go back",
+    ),
+}
 
 
 class _Slot(NamedTuple):
@@ -43,14 +53,10 @@ class _Slot(NamedTuple):
 class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
-    def __init__(self, names: Sequence[str], *, simulated: bool = False, silence: str = SILENT) -> None:
-        """simulated: the servos are virtual: answers are lost because the computer is too busy, not because of a
-        cable. silence: what a silent joint does and why, in words.
-        """
-        self._silence = silence
+    def __init__(self, names: Sequence[str], source: str = "bus") -> None:
+        """source: of the measurements, one of SOURCES."""
+        self._dead, self._silence, self._cause = SOURCES[source]
         self._names = list(names)
-        busy = "this computer is too busy, or the simulator has faults"
-        self._cause = busy if simulated else "cable, ground or bus drive"
         none = _Slot(-np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64))
         self._slots = deque([none], maxlen=3)
         self._noise = ""
@@ -60,7 +66,7 @@ class ServoHealth:
         if not state.connected:
             return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])
         if t - state.last_received > 0.5 and state.unanswered >= 6 and not state.missing.all():
-            return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
+            return "error", [self._dead]
         off = not state.torque
         reporting = np.array([bool(words) for words in state.reports] or np.zeros(len(self._names)), bool)
         limp = state.limp

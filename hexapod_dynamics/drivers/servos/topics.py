@@ -148,7 +148,8 @@ class TopicServos(ServoInterface):
         """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
         now = time.monotonic()
         if not abs(age) <= 1.0:
-            self.refuse(f"{self.port}: stamps are {age:.1f} s old: do the clocks of both computers differ?")
+            when = f"{abs(age):.1f} s {'old' if age > 0.0 else 'in the future'}"
+            self.refuse(f"{self.port}: stamps are {when}: do the clocks of both computers differ?")
             return
         self._refused = ""
         with self._lock:
@@ -179,7 +180,7 @@ class TopicServos(ServoInterface):
 
     def warnings(self) -> list[str]:
         """Return what is wrong with the received messages, in words, apart from missing joints."""
-        words = [refusal] if (refusal := self._refusal()) else []
+        words = [refusal] if self.is_open and (refusal := self._refusal()) else []  # else `open` has told it
         if self._echo.echoes.all():
             words.append(
                 f"{self.port}: these are commands, not measurements (all joints): damage cannot be found by the joints"

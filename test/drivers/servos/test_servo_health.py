@@ -7,17 +7,17 @@ import pytest
 from support.servo_temperature import ServoTemperature
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
-from hexapod_dynamics.drivers.servos.health import HOT, ServoHealth, ServoHeat
+from hexapod_dynamics.drivers.servos.health import HOT, SOURCES, ServoHealth, ServoHeat
 from hexapod_dynamics.drivers.servos.interface import FAULTS
 
 NAMES = [f"joint_{i}" for i in range(6)]
 
 
-def assess(simulated=False, errors=None, joints=None, **changes):
+def assess(source="bus", errors=None, joints=None, **changes):
     """Assess six joints that are well, and again after 60 good answers, errors {fault: (joints, of each)}, changes of
     attributes, and of values of joints {attribute: (joint, value)}.
     """
-    state, health = ChainState(6), ServoHealth(NAMES, simulated=simulated)
+    state, health = ChainState(6), ServoHealth(NAMES, source)
     state.angle[:], state.stamp[:], state.torque_on[:], state.connected = 0.0, 0.9, 1.0, True
     state.last_received = 0.9
     health.assess(state, 0.0)
@@ -44,6 +44,7 @@ REPORTS = ("", "", "", "reports overload", "reports 6144, outside 0..4095: multi
         ({"connected": False}, ("warn", ["opening the port"])),
         ({"connected": False, "last_port_error": "/dev/x is in use"}, ("error", ["/dev/x is in use"])),
         ({"last_received": 0.0, "unanswered": 20}, ("error", [DEAD])),
+        ({"last_received": 0.0, "unanswered": 20, "source": "topics"}, ("error", [SOURCES["topics"][0]])),
         ({"last_received": 0.0, "unanswered": 20, "connected": False, "last_port_error": "gone"}, ("error", ["gone"])),
         # A busy machine delays single answers; a USB adapter of FTDI delays all, and the driver waits for them.
         ({"late_answers": 13}, ("warn", [SLOW.format(13)])),
@@ -92,11 +93,12 @@ def test_what_is_said(given, expected):
         # Lost answers of simulated servos have no cable for a cause.
         ({"errors": {"timeout": (range(6), 20)}}, "warn", [CABLE], ["simulator"]),
         (
-            {"errors": {"timeout": (range(6), 20)}, "simulated": True},
+            {"errors": {"timeout": (range(6), 20)}, "source": "simulator"},
             "warn",
-            ["this computer is too busy, or the simulator has faults"],
+            ["too busy, or the simula"],
             ["cable"],
         ),
+        ({"errors": {"timeout": (range(6), 20)}, "source": "topics"}, "warn", ["their stamps repeat"], ["simulator"]),
     ],
 )
 def test_each_fault_has_its_own_words(given, level, words, others):
