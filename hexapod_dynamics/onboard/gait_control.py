@@ -310,7 +310,7 @@ class GaitControl:
         """Return level (ok, warn, error), message and values of `gait_state`: what it does, and why."""
         vx, vy, wz = self.gait.twist
         values: dict[str, object] = {
-            "walking": self.gait.walking and self.permit.may_walk and bool(self._moving),
+            "walking": self.gait.walking and self.permit.may_walk and bool(self._moving) and not self._held,
             "forward [m/s]": vx,
             "left [m/s]": vy,
             "turn [deg/s]": math.degrees(wz),
@@ -324,7 +324,7 @@ class GaitControl:
         return *self._assess(t, values), values
 
     def _assess(self, t: float, values: Mapping[str, object]) -> tuple[str, str]:
-        doing = self.doing
+        doing = f"{self.doing}, but the servos hold" if self._held else self.doing
         if not self._moving:
             return "error", "no leg is left to walk with: no joint is commanded"
         if self.get_up.doing:

@@ -283,4 +283,8 @@ def test_a_body_whose_servos_hold_now_and_then_meets_no_obstacle(holds, felt):
         control.command(t, (0.077, 0.0, 0.0))
         control.step(t)
     assert (control.gait.terrain.obstacle.does != AS_FELT) == felt
+    for follows in (True, False):
+        control.set_following(follows)
+        _, message, values = control.state(t)
+        assert values["walking"] == follows and ("walking, but the servos hold" in message) != follows
     control.close()
