@@ -17,7 +17,8 @@ class WalkPermit:
 
     by_itself: no command has arrived yet, so the default speed applies. fallen: the robot has not been upright since a
     fall. waiting: the robot has fallen and has not been commanded to walk since it was put upright.
-    state_known: the state from before a restart is known.
+    sits: a person has let it sit down. seated: that was before a restart, so that it holds its pose until it is told to
+    stand. state_known: the state from before a restart is known.
 
     While it is waiting, only a new command is executed: a speed after a zero command, or after `pause`
     seconds without commands. A joystick that is still pushed when the robot is turned over does not start it.
@@ -31,6 +32,7 @@ class WalkPermit:
         self.by_itself = state.get("by_itself", True) is True
         self.waiting = state.get("waiting", False) is not False
         self.fallen = self.waiting
+        self.sits = self.seated = state.get("sits", False) is True
         self.state_known = True
         self._pause = pause
         self._last, self._released = -math.inf, False
@@ -41,7 +43,7 @@ class WalkPermit:
 
         If `state` is missing or has another shape, the robot may have fallen: then only a new command is executed.
         """
-        if isinstance(state, dict) and set(state) == {"by_itself", "waiting"}:
+        if isinstance(state, dict) and set(state) == {"by_itself", "waiting", "sits"}:
             if all(isinstance(value, bool) for value in state.values()):
                 return cls(state, pause=pause)
         permit = cls({"by_itself": False, "waiting": True}, pause=pause)
@@ -52,18 +54,23 @@ class WalkPermit:
     @property
     def state(self) -> dict[str, object]:
         """Values to restore after a restart: {name: bool}."""
-        return {"by_itself": self.by_itself, "waiting": self.waiting}
+        return {"by_itself": self.by_itself, "waiting": self.waiting, "sits": self.sits}
 
     @property
     def may_walk(self) -> bool:
         """Whether commands reach the legs."""
-        return not self.waiting
+        return not (self.waiting or self.seated)
+
+    def sit(self, sits: bool) -> None:
+        """Note that a person lets the robot sit down, or stand up."""
+        self.sits, self.seated = sits, self.seated and sits
 
     def see(self, fallen: bool, upright: bool) -> None:
         """Process the result of the fall detector: whether the robot has fallen, whether it is upright."""
         if fallen:
             self.fallen = self.waiting = True
             self.by_itself = self._released = False
+            self.sit(False)
         elif upright:
             self.fallen = False
 

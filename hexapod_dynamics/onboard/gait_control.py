@@ -250,6 +250,18 @@ class GaitControl:
         self.get_up.begin(t, self.gait, self.permit.waiting)
         return f"moves after {ANNOUNCE:.0f} s at rest"
 
+    def sit(self) -> None:
+        """Sit down and stay until `stand`, also over a restart; HexapodError if this gait cannot."""
+        self.gait.sit()
+        self.permit.sit(True)
+        self._store()
+
+    def stand(self) -> None:
+        """Stand up again."""
+        self.gait.stand()
+        self.permit.sit(False)
+        self._store()
+
     # ---- out ---------------------------------------------------------------------------------------------------------
 
     def step(self, t: float, ready: bool = True) -> JointCommand | None:
@@ -333,6 +345,8 @@ class GaitControl:
             return "error", FALLEN
         if self.permit.waiting:
             return "warn", f"{'upright after a fall' if self.permit.state_known else NOT_KNOWN}, {NEW_COMMAND}"
+        if self.permit.seated:
+            doing = "sitting, as before a restart: the service stand ends it"
         faults = self.faults.recent(t)
         if faults:
             return "warn", f"{doing}; {'; '.join(faults)}"

@@ -134,7 +134,7 @@ def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, la
         process.end()
 
 
-@pytest.mark.parametrize("text", ["[[[[", '{"by_itself": 1, "waiting": false}'])
+@pytest.mark.parametrize("text", ["[[[[", '{"by_itself": 1, "waiting": false, "sits": false}'])
 def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, text):
     sessions = tmp_path / "run" / "sessions"
     sessions.mkdir(parents=True)

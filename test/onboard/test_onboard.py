@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.ground import AS_FELT
@@ -73,7 +74,8 @@ def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(
         assert level == "warn" and "RM missing" in message and world.onboard.morphology == WHOLE
     assert [d.action for d in world.onboard.decisions] == ["declare"]
     world.damage(WHOLE)
-    assert world.run(12.0, until=lambda world: world.onboard.diagnostics["damage_detector"][0] == "ok")
+    assert world.run(2.0, until=lambda world: world.onboard.diagnostics["damage_detector"][0] == "ok")
+    world.run(1.0)
     world.damage(WHOLE.without("RM"))
     world.run(1.0)
     world.onboard.declare(WHOLE.without("RM"))  # a person does, and this is no decision of the detector's
@@ -267,6 +269,22 @@ def test_another_gait_does_not_wait_for_a_change_of_plan_that_is_being_computed(
     assert time.monotonic() - begin < 5.0 and control.step(0.0) is not None
     goes_on.set()
     control.close()
+
+
+def test_a_robot_that_was_told_to_sit_stays_so_over_a_restart_until_it_is_told_to_stand():
+    states, settings = [], GaitControlSettings(values=DEFAULTS, velocity=0.077)
+    before = GaitControl(ROBOT, settings, keep=states.append)
+    before.sit()
+    control = GaitControl(ROBOT, settings, permit=WalkPermit.restored(states[-1], 0.0))
+    for k in range(200):
+        control.command(0.02 * k, (0.05, 0.0, 0.0))
+        assert control.step(0.02 * k) is None
+    level, message, values = control.state(4.0)
+    assert level == "ok" and message.startswith("sitting") and not values["walking"]
+    control.stand()
+    assert control.step(4.02) is not None and control.permit.state["sits"] is False
+    for each in (before, control):
+        each.close()
 
 
 @pytest.mark.parametrize("holds, felt", [(0.0, True), (0.3, False)])
