@@ -78,6 +78,7 @@ class DecisionMaker:
         self._asked: dict[tuple, tuple[float, Decision]] = {}
         self._found: dict[tuple, Decision] = {}  # declarations, until they are undone or their evidence ends
         self._returns: dict[str, float] = {}  # {leg that is back, though nobody declared it lost: until [s]}
+        self._silences: dict[tuple, float] = {}  # [s] of the servos of each decision when it was made last
         self._limps: tuple[float, list[int]] = -math.inf, []  # since [s], joints without torque
 
     def follow(self, old: Morphology, new: Morphology) -> None:
@@ -183,6 +184,7 @@ class DecisionMaker:
                 what = limp(self.robot, joint)
                 text = f"{what.name}: its servo reports that its torque is off (p = 0.999)"
                 found += self.decide(time, "declare", what.name, what.values, 0.999, text, time, joint)
+        self._silences |= {one.key: evidence.silence(time, one.servos) for one in found}
         return found + self._returned(time, evidence)
 
     def _drop_refuted(self, time: float, evidence: BusEvidence) -> None:
@@ -191,15 +193,16 @@ class DecisionMaker:
         """
         for key in self._asked.keys() & self._found.keys():
             asked, one = self._asked[key]
-            answers, joints = evidence.answered_at > asked, list(one.servos)
-            if answers[joints].any() and not evidence.torque_off(time)[joints].any():
+            joints, silence = list(one.servos), self._silences.get(key, -math.inf)
+            # Without an answer it has become longer.
+            if evidence.silence(time, joints) < silence and not evidence.torque_off(time)[joints].any():
                 del self._found[key]
                 # It may be declared all the same: the request is under way.
                 self._asked[key] = min(asked, time - REPEAT_AFTER), one
                 leg = part_of(self.robot, joints[0]).partition(".")[0]
                 self._returns[leg] = time + RETURNS
-                of_leg = np.isin(np.arange(self.robot.joint_count), self.robot.leg_joints(leg))
-                evidence.expect(time, of_leg & ~answers)
+                mute = [joint for joint in self.robot.leg_joints(leg) if evidence.silence(time, [joint]) >= silence]
+                evidence.expect(time, np.isin(np.arange(self.robot.joint_count), mute))
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
         leg, age = silence.leg, time - silence.since
