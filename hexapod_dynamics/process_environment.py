@@ -36,8 +36,10 @@ def children_in_one_thread() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def allow_participants() -> None:
-    """Allow more than the ten participants to which ROS_LOCALHOST_ONLY=1 limits Cyclone DDS, by CYCLONEDDS_URI, unless
+def prepare_for_ros() -> None:
+    """Give HOME, below which ROS 2 logs and without which it does not start, where a service or a container has none.
+
+    Allow more than the ten participants to which ROS_LOCALHOST_ONLY=1 limits Cyclone DDS, by CYCLONEDDS_URI, unless
     the user has set it; Fast DDS needs nothing.
 
     The loopback interface has no multicast. Cyclone DDS, where it is chosen by RMW_IMPLEMENTATION, then finds its peers
@@ -46,5 +48,8 @@ def allow_participants() -> None:
     free participant index". Processes of this package use numbers up to 60, and send to all of these. Programs with one
     of the first ten numbers discover them, too, because they answer when they are contacted.
     """
+    if not os.environ.get("HOME"):
+        os.environ.pop("HOME", None)  # then it is looked up
+        os.environ["HOME"] = os.path.expanduser("~")
     if os.environ.get("ROS_LOCALHOST_ONLY", "").strip() == "1" and not os.environ.get("CYCLONEDDS_URI"):
         os.environ["CYCLONEDDS_URI"] = URI

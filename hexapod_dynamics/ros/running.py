@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
-from hexapod_dynamics.process_environment import allow_participants
+from hexapod_dynamics.process_environment import prepare_for_ros
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.guarded_node import GuardedNode, described
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -39,8 +39,13 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
     """
     start.hear_signals()
     call_libc("mallopt", -8, 1)  # M_ARENA_MAX: the threads share one heap, because they allocate little
-    allow_participants()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    prepare_for_ros()
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # of ROS arguments, a file of parameters, the domain, the folder of the logs
+        sys.stderr.write(f"ROS 2 does not start: {described(error).partition(', at /')[0]}\n")
+        start.wait_where_respawned()
+        os._exit(1)
     status, nodes, try_again = 1, [], False
     for node_class in node_classes:
         try:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rclpy
-from hexapod_dynamics.process_environment import allow_participants
+from hexapod_dynamics.process_environment import prepare_for_ros
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
 
@@ -21,7 +21,7 @@ def calling_node(name: str, namespace: str, args: list[str] | None) -> Iterator[
     """A context with a node that calls a service; the program ends with 1 for an impossible namespace, with 130 after
     Ctrl-C.
     """
-    allow_participants()
+    prepare_for_ros()
     rclpy.init(args=args)
     try:
         node = rclpy.create_node(name, namespace=namespace or None, start_parameter_services=False, enable_rosout=False)

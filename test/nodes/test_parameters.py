@@ -59,6 +59,22 @@ def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
         assert seconds < 3.0
 
 
+@pytest.mark.parametrize(
+    "arguments, environment, said",
+    [
+        (("--params-file", "/no/such.yaml"), {}, "Couldn't parse params file"),
+        (("-p", "rate:=["), {}, "'-p rate:=['"),
+        (("--parms-file", "x.yaml"), {}, "['--parms-file', 'x.yaml']"),
+        ((), {"ROS_DOMAIN_ID": "home"}, "ROS_DOMAIN_ID is not an integral number"),
+    ],
+)
+def test_a_node_that_ros_does_not_start_says_why_in_one_line(arguments, environment, said):
+    with Process.node("damage_manager", *arguments, environment=environment) as process:
+        wait_until(lambda: not process.running(), 60, lambda: process.output)
+        assert "ROS 2 does not start: " in process.output and said in process.output
+        assert process.popen.returncode == 1 and "Traceback" not in process.output
+
+
 @pytest.mark.parametrize("name, value", [("HEXAPOD_LAUNCH", "12; rm"), ("HEXAPOD_LAUNCH_MEMORY", "../../etc/passwd")])
 def test_a_node_refuses_what_is_no_launch(name, value):
     environment = {"HEXAPOD_LAUNCH": str(os.getpid())} | {name: value}

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from support.driver_session import Robots
 from support.ros_session import Probe, Process, separate, wait_until
 
-from hexapod_dynamics.process_environment import allow_participants
+from hexapod_dynamics.process_environment import prepare_for_ros
 from sensor_msgs.msg import JointState
 
 STOP = (sys.executable, "-m", "hexapod_dynamics.tools.stop", "--timeout", "10")
@@ -66,9 +67,10 @@ def test_the_emergency_stop_reaches_the_servos_with_ten_other_programs_running_a
 
 def test_the_users_own_setting_and_an_open_network_stay_as_they_are(plain, monkeypatch):
     monkeypatch.setenv("ROS_LOCALHOST_ONLY", "0")
-    allow_participants()
-    assert "CYCLONEDDS_URI" not in os.environ
+    monkeypatch.setenv("HOME", "")  # as none, to ROS 2
+    prepare_for_ros()
+    assert "CYCLONEDDS_URI" not in os.environ and os.environ["HOME"] == pwd.getpwuid(os.getuid()).pw_dir
     monkeypatch.setenv("ROS_LOCALHOST_ONLY", "1")
     monkeypatch.setenv("CYCLONEDDS_URI", "<CycloneDDS/>")
-    allow_participants()
+    prepare_for_ros()
     assert os.environ["CYCLONEDDS_URI"] == "<CycloneDDS/>"
