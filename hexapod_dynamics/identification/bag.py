@@ -139,8 +139,8 @@ def read_topics(
 
     topics: their types by their names, which are found in any namespace. needed: groups of topics, of each of which one
     is in the bag. latched: topics whose messages may be older than the bag; the clock is that of the others. Raises
-    IdentificationError for a path that is no bag, for a bag that lacks a topic or has it with another type, and for one
-    of several robots.
+    IdentificationError for a path that is no bag, for a bag that lacks a topic, and for one of several robots; a
+    RecordingWarning names topics of another type, which are left out.
     """
     try:
         from rosbags.rosbag2 import Reader, ReaderError
@@ -151,10 +151,9 @@ def read_topics(
     try:
         with Reader(_bag_file(path)) as reader:
             names = _one_robot(path, {c.topic for c in reader.connections}, topics)
-            chosen = [c for c in reader.connections if c.topic in names]
-            for c in chosen:
-                if c.msgtype != (kind := topics[names[c.topic]]):
-                    raise IdentificationError(f"{path}: {c.topic} is {c.msgtype}, {kind} needed: remap it")
+            known = [(c, topics[names[c.topic]]) for c in reader.connections if c.topic in names]
+            chosen = [c for c, kind in known if c.msgtype == kind]
+            other = "".join(f"; {c.topic} is {c.msgtype}, {kind} needed" for c, kind in known if c.msgtype != kind)
             for connection, received, raw in reader.messages(connections=chosen) if chosen else ():  # none given: all
                 topic, message = names[connection.topic], types.deserialize_cdr(raw, connection.msgtype)
                 rows.append(Row(topic, received, _stamp(message), convert(topic, message)))
@@ -170,7 +169,10 @@ def read_topics(
         raise IdentificationError(f"{path} is no bag that can be read: {reason}") from None
     for group in needed:
         if {row.topic for row in rows}.isdisjoint(group):
-            raise IdentificationError(f"{path}: no {' or '.join(group)} in this bag; record it while the robot moves")
+            wanted = f"{path}: no {' or '.join(group)} in this bag; record it while the robot moves"
+            raise IdentificationError(wanted + other)
+    if other:
+        _warn(path, f"topics of another type are left out{other}")
     older = [row for row in rows if row.topic in latched]
     time, kept = _on_one_clock(path, [row for row in rows if row.topic not in latched] or older)
     end = max(map(time, kept))

@@ -269,12 +269,14 @@ def test_a_clock_that_goes_back_by_little_or_by_most_of_the_recording_is_refused
 
 
 def test_a_bag_that_lacks_a_topic_and_what_is_no_bag_are_named(tmp_path):
-    sent = "/joint_commands", "JointState", [joints(0.0, list(ROBOT.joint_names), np.zeros(18))]
-    write_bag(tmp_path / "bag", [sent])
-    write_bag(tmp_path / "other", [sent, ("/joint_states", "Imu", [imu(0.0, np.ones(3))])])
-    for bag, named in (("bag", "servos/measurements or joint_states"), ("other", "/joint_states is .*Imu, .*needed")):
-        with pytest.raises(IdentificationError, match=named):
-            read_bag(tmp_path / bag, ROBOT)
+    rows, felt = [joints(0.0, list(ROBOT.joint_names), np.zeros(18))], [imu(0.0, np.ones(3))]
+    sent, torques = ("/joint_commands", "JointState", rows), ("/feedforward_torques", "Imu", felt)
+    write_bag(tmp_path / "bag", [sent, ("/joint_states", "Imu", felt)])
+    with pytest.raises(IdentificationError, match="servos/measurements or joint_states .*; /joint_states is .*Imu"):
+        read_bag(tmp_path / "bag", ROBOT)
+    write_bag(tmp_path / "more", [sent, torques, ("/joint_states", "JointState", rows), ("/imu/data_raw", "Imu", felt)])
+    with pytest.warns(RecordingWarning, match="another type are left out; /feedforward_torques is sensor_msgs/msg/Imu"):
+        assert len(read_bag(tmp_path / "more", ROBOT).commands) == 1
     with pytest.raises(IdentificationError, match="no bag"):
         read_bag(tmp_path / "none", ROBOT)
 
