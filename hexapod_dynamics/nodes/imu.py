@@ -18,7 +18,7 @@ from hexapod_dynamics.drivers.imu.reader import ImuReader, ImuSource, RelayedImu
 from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
 from hexapod_dynamics.nodes.messages import StampConverter, fill_transform, transform
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
-from hexapod_dynamics.onboard.inputs import Vector
+from hexapod_dynamics.onboard.inputs import Vector, stamp_refusal
 from hexapod_dynamics.parameters.imu import PARAMETERS
 from hexapod_dynamics.parameters.spec import settings_of
 from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, frame
@@ -119,9 +119,8 @@ class ImuNode(RobotNode):
         if reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
             self.reader.health.count_error("refused", next(iter(self.faults.recent(now)), missing))
-        elif not abs(age) <= 1.0:
-            refusal = f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?"
-            self.reader.health.count_error("refused", refusal)
+        elif refusal := stamp_refusal(age, 1.0):
+            self.reader.health.count_error("refused", f"imu/data_raw: {refusal}")
         else:
             sample = Sample(reading.chip_force, reading.chip_rate, math.nan, False, b"")
             self.reader.deliver(sample, now - max(age, 0.0))

@@ -122,11 +122,6 @@ def stop_of(status: DiagnosticStatus) -> dict[str, list[str]]:
     return {"stopped": [stop]} if stop and status.level == DiagnosticStatus.WARN else {}
 
 
-def coloured(text: str, level: bytes) -> str:
-    """Return the text in the colour of a level of DiagnosticStatus."""
-    return f"{COLOURS[level]}{text}{PLAIN}" if level in COLOURS else text
-
-
 class WalkStatus(GuardedNode):
     """Subscribes to diagnostics, with the predicted pose in them, and to the truth, and prints; hidden from
     `ros2 node list`.
@@ -272,4 +267,5 @@ class WalkStatus(GuardedNode):
         print(text + self._in_colour(end, worst), flush=True)
 
     def _in_colour(self, text: str, level: bytes) -> str:
-        return coloured(text, level) if self._colour and text else text
+        """Return the text in the colour of a level of DiagnosticStatus, where the terminal has colours."""
+        return f"{COLOURS[level]}{text}{PLAIN}" if self._colour and text and level in COLOURS else text

@@ -128,29 +128,30 @@ class Reading(NamedTuple):
 
 
 class ContradictionCheck:
-    """Finds a joint of n that is reported at two places in turn, as by two sources that contradict each other.
+    """Finds a joint, or a value of a command, that is at two places in turn: two sources contradict each other.
 
-    Five times within a second such a joint is somewhere else and back within 0.1 s; a walking joint turns less often.
+    Five times within a second it is somewhere else and back within 0.1 s; a walking joint turns less often.
     """
 
-    def __init__(self, n: int) -> None:
-        self._shown, self._jump, self._jumped = np.full(n, np.nan), np.zeros(n), np.full(n, -np.inf)
-        self._count, self._since = np.zeros(n, np.int64), -math.inf
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[float, float, float]] = {}  # {joint: angle, last large step [rad], its time [s]}
+        self._turns: Counter[int] = Counter()
+        self._since = -math.inf
 
     def update(self, now: float, readings: Sequence[Reading]) -> int | None:
-        """Take readings [rad] of a monotonic time [s]; return such a joint (index), at most once a second."""
-        step = np.zeros(len(self._shown))
+        """Take readings of a monotonic time [s]; return such a joint (index), at most once a second."""
         for joint, angle, _ in readings:
-            step[joint], self._shown[joint] = angle - self._shown[joint], angle
-        far = np.abs(step) > 0.03  # [rad]
-        self._count += far & (step * self._jump < 0.0) & (now - self._jumped < 0.1)
-        np.copyto(self._jump, step, where=far)
-        np.copyto(self._jumped, now, where=far)
+            before, step, at = self._last.get(joint, (angle, 0.0, -math.inf))
+            if abs(angle - before) > 0.03:  # [rad], or [m/s]
+                self._turns[joint] += (angle - before) * step < 0.0 and now - at < 0.1
+                step, at = angle - before, now
+            self._last[joint] = angle, step, at
         if now - self._since < 1.0:
             return None
-        worst, count = int(np.argmax(self._count)), int(self._count.max())
-        self._count[:], self._since = 0, now
-        return worst if count >= 5 else None
+        found = next((joint for joint, count in self._turns.most_common(1) if count >= 5), None)
+        self._turns.clear()
+        self._since = now
+        return found
 
 
 class JointInput:
@@ -161,8 +162,7 @@ class JointInput:
 
     def __init__(self, robot: Robot, faults: Faults, sources: Callable[[str], Sequence[str]] | None = None) -> None:
         self._names, self.faults, self._limits = robot.joint_names, faults, robot.joints
-        self._sources, n = sources, robot.joint_count
-        self._checks: defaultdict[str, ContradictionCheck] = defaultdict(lambda: ContradictionCheck(n))
+        self._sources, self._checks = sources, defaultdict[str, ContradictionCheck](ContradictionCheck)
         self._bounds = [(joint.lower - POSITION_MARGIN, joint.upper + POSITION_MARGIN) for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}

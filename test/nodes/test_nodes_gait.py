@@ -178,6 +178,8 @@ def test_both_types_of_cmd_vel_at_once_move_the_robot(gait, probe):
     nav = "ros2", "topic", "pub", "-r", "10", "/g/cmd_vel", "geometry_msgs/TwistStamped", "{twist: {linear: {x: 0.05}}}"
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
     with Process(*nav):
+        with probe.publishing("/g/cmd_vel", Twist, 0.1):
+            probe.statuses.says("g/gait", "contradict each other: end all but one", 20)
         wait_until(lambda: speed_of(probe) > 0.2, 20, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
         time.sleep(7.0)  # each topic has been checked
         assert "not received" not in probe.statuses("g/gait").message
