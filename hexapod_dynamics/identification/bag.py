@@ -18,9 +18,8 @@ from scipy.ndimage import median_filter
 
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning, shortened
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.onboard.inputs import Faults, JointInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput, imu_quantities
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.se3 import rotation_from_quaternion
 
 COMMANDS, MEASUREMENTS, JOINTS = "joint_commands", "servos/measurements", "joint_states"
 RAW, IMU, TORQUES = "imu/data_raw", "imu/data", "feedforward_torques"
@@ -55,22 +54,23 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     joints = JointInput(robot, faults)
     commands = _commands(rows[COMMANDS], robot, joints)
     _check_one_motion(commands)
-    readings, imu, attitudes, torques, chip = [], [], [], [], np.asarray(robot.imu.rotation)
+    readings, imu, attitudes, torques = [], [], [], []
     topic = MEASUREMENTS if rows[MEASUREMENTS] else JOINTS
     for time, message in rows[topic]:
         # `effort` of servos/measurements: how long before its stamp each joint of a message was read [s]
         ages = message.effort if topic == MEASUREMENTS else ()
         found = joints.read(topic, message.name, message.position, ages, others=True, measured=True)
         readings += [(time - age, index, angle) for index, angle, age in found or ()]
-    for time, message in rows[RAW] or rows[IMU]:
-        force, rate = _numbers(message.linear_acceleration, "xyz"), _numbers(message.angular_velocity, "xyz")
-        if np.isfinite([force, rate]).all():
-            imu.append((time, chip @ force, chip @ rate))
-    for time, message in rows[IMU]:
-        turn = _numbers(message.orientation, "xyzw")
-        # a driver without an attitude sends zeros, or says so (REP-145)
-        if message.orientation_covariance[0] != -1.0 and 1e-12 < turn @ turn < np.inf:
-            attitudes.append((time, rotation_from_quaternion(turn) @ chip.T))
+    sensor = RAW if rows[RAW] else IMU
+    for source in dict.fromkeys((sensor, IMU)):
+        samples = ImuInput(np.asarray(robot.imu.rotation), faults, source)
+        for time, message in rows[source]:
+            turn, force, rate = imu_quantities(message)
+            sample = samples.read(time, turn if source == IMU else None, force, rate)
+            if source == sensor and sample.force is not None and sample.rate is not None:
+                imu.append((time, sample.force, sample.rate))
+            if sample.rotation is not None:
+                attitudes.append((time, sample.rotation))
     for time, message in rows[TORQUES]:
         efforts = joints.row(TORQUES, message.name, message.effort, others=True)
         if efforts is not None:
@@ -78,6 +78,8 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     said = "; ".join(faults.recent(-math.inf))  # of the whole bag
     if not readings:
         raise IdentificationError(f"{path}: no reading of a joint of {robot.name} in {topic}; {said}")
+    if 2 * len(imu) < len(rows[sensor]):
+        raise IdentificationError(f"{path}: most samples of {sensor} cannot be used; {said}")
     if said:
         _warn(path, f"{said}: {sum(faults.counts().values())} such values or messages are left out")
     start, period = commands[0][0], np.median(np.diff([time for time, _ in commands])) if len(commands) > 2 else 0.02
@@ -372,7 +374,3 @@ def _columns(rows: Sequence[tuple], start: float, *shapes: tuple[int, ...]) -> l
     columns = zip(*rows, strict=True) if rows else [()] * (1 + len(shapes))
     times, *values = (np.array(column, float) for column in columns)
     return [times - start, *(value.reshape(len(rows), *shape) for value, shape in zip(values, shapes, strict=True))]
-
-
-def _numbers(message: Message, fields: str) -> np.ndarray:
-    return np.array([getattr(message, field) for field in fields])

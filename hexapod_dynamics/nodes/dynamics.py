@@ -15,7 +15,8 @@ from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.nodes.messages import pose_values
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
-from hexapod_dynamics.nodes.robot_node import NOT_GIVEN, RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.onboard.inputs import NOT_GIVEN
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.parameters.spec import settings_of

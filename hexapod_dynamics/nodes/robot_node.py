@@ -9,7 +9,7 @@ from functools import partial
 from builtin_interfaces.msg import Time
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, stamp_refusal
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, imu_quantities, stamp_refusal
 from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode, publishers
@@ -17,8 +17,6 @@ from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, load_robot
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Bool
-
-NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
 
 
 class RobotNode(GuardedNode):
@@ -54,17 +52,9 @@ class RobotNode(GuardedNode):
         self.create_subscription(Bool, "servos/following", lambda message: accept(message.data), LATCHED)
 
     def read_imu(self, message: Imu, now: float, age: float) -> ImuReading:
-        """Return what an Imu that is `age` [s] old at the time `now` [s] tells; a first covariance of -1: the quantity
-        is not given (REP-145).
-        """
-        o, a, w = message.orientation, message.linear_acceleration, message.angular_velocity
+        """Return what an Imu that is `age` [s] old at the time `now` [s] tells."""
         self.imu_input.check_clock(now, age)
-        return self.imu_input.read(
-            now,
-            None if message.orientation_covariance[0] == NOT_GIVEN else (o.x, o.y, o.z, o.w),
-            None if message.linear_acceleration_covariance[0] == NOT_GIVEN else (a.x, a.y, a.z),
-            None if message.angular_velocity_covariance[0] == NOT_GIVEN else (w.x, w.y, w.z),
-        )
+        return self.imu_input.read(now, *imu_quantities(message))
 
     def rejects_stamp(self, topic: str, age: float, limit: float = 0.5) -> bool:
         """Return whether a message is more than `limit` [s] old, or as far in the future; that is a fault then."""

@@ -12,7 +12,7 @@ import math
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -304,6 +304,19 @@ class JointInput:
                 most_allowed = f"{SPEED_MARGIN:g} times the servo's {self._speed_limit:g} rad/s"
                 return f"it asks {velocity:.6g} rad/s of {self._names[joint]}: more than {most_allowed}"
         return ""
+
+
+NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
+
+
+def imu_quantities(message: Any) -> tuple[Sequence[float] | None, ...]:
+    """Return orientation (x, y, z, w), acceleration and angular velocity of a sensor_msgs/Imu; None: not given."""
+    o, a, w = message.orientation, message.linear_acceleration, message.angular_velocity
+    return (
+        None if message.orientation_covariance[0] == NOT_GIVEN else (o.x, o.y, o.z, o.w),
+        None if message.linear_acceleration_covariance[0] == NOT_GIVEN else (a.x, a.y, a.z),
+        None if message.angular_velocity_covariance[0] == NOT_GIVEN else (w.x, w.y, w.z),
+    )
 
 
 class ImuReading(NamedTuple):

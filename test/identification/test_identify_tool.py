@@ -110,9 +110,8 @@ def test_a_recording_is_read_from_its_bag_as_it_was_written(tmp_path):
     random = np.random.default_rng(1)
     times = np.arange(100) * 0.02
     joint, angle = np.arange(100) % 18, random.normal(size=100)
-    written = Recording(
-        times, random.normal(size=(100, 18)), times, joint, angle, times, *random.normal(size=(2, 100, 3))
-    )
+    force, rate = random.normal(size=(2, 100, 3)) + [[[0.0, 0.0, 9.8]], [[0.0, 0.0, 0.0]]]
+    written = Recording(times, random.normal(size=(100, 18)), times, joint, angle, times, force, rate)
     write_recording(tmp_path / "bag", ROBOT, written)
     assert len(repr(written)) < 200 and "command 100" in repr(written)
     read = read_bag(tmp_path / "bag", ROBOT)
@@ -194,7 +193,7 @@ def test_of_a_bag_one_robot_is_read_and_several_are_refused(tmp_path):
         read_bag(tmp_path / "two", ROBOT)
 
 
-def write_walk(path, clocks, seconds=14.0):
+def write_walk(path, clocks, seconds=14.0, force=(0.0, 0.0, 9.81)):
     """Commands, joints and IMU at 20 a second; clocks(topic, t): stamp and receipt [s]."""
     names, kinds = list(ROBOT.joint_names), {"joint_commands": "JointState", "joint_states": "JointState"}
     topics = []
@@ -203,7 +202,7 @@ def write_walk(path, clocks, seconds=14.0):
         for k in range(int(20 * seconds)):
             stamp, received = clocks(topic, 0.05 * k)
             time = stamp - 1e-9 * START
-            row = imu(time, (0, 0, 9.81)) if kind == "Imu" else joints(time, names, np.full(18, 0.01 * k))
+            row = imu(time, force) if kind == "Imu" else joints(time, names, np.full(18, 0.01 * k))
             rows.append((received, row))
     return write_bag(path, topics)
 
@@ -253,6 +252,12 @@ def test_a_jump_of_the_clock_is_cut_with_its_time_and_ends_no_tool(tmp_path, cap
     assert identify.main([str(path)]) == 1  # it is no exercise
     assert "note: bag: its clock jumps" in capsys.readouterr().err
     assert score.main([str(path)]) == 0 and "note: bag: its clock jumps" in capsys.readouterr().err
+
+
+def test_an_imu_in_other_units_is_refused_by_name(tmp_path):
+    path = write_walk(tmp_path / "bag", lambda _, t: (WALL + t,) * 2, force=(0.0, 0.0, 1.0))  # g
+    with pytest.raises(IdentificationError, match=r"most samples of imu/data_raw .*wants m/s\^2 with gravity"):
+        read_bag(path, ROBOT)
 
 
 def test_a_clock_that_goes_back_into_the_recording_is_refused_with_the_time(tmp_path):
