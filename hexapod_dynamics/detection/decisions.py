@@ -191,9 +191,10 @@ class DecisionMaker:
         """Drop what servos have shown and nobody has declared once one of them has answered since, with torque; the
         others of its leg need time for their first answer.
         """
-        for key in self._asked.keys() & self._found.keys():
-            asked, one = self._asked[key]
+        for key, (asked, one) in list(self._asked.items()):
             joints, silence = list(one.servos), self._silences.get(key, -math.inf)
+            if not joints or key not in self._found:
+                continue
             # Without an answer it has become longer.
             if evidence.silence(time, joints) < silence and not evidence.torque_off(time)[joints].any():
                 del self._found[key]
