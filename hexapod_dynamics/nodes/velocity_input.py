@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 import rclpy
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
-from hexapod_dynamics.onboard.inputs import ContradictionCheck, Reading
-from hexapod_dynamics.ros.guarded_node import GuardedNode, endpoint_name, type_name
+from hexapod_dynamics.onboard.inputs import Reading
+from hexapod_dynamics.ros.guarded_node import GuardedNode, type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -32,7 +31,6 @@ class VelocityInput:
         self._subscription = self._subscribe()
         self._second: GuardedNode | None = None
         self._making: threading.Thread | None = None
-        self._check, self._names = ContradictionCheck(), list[str]()  # of the publishers
         node.loop.every(0.5, self._attend)
         node.loop.every(0.0, self._poll_second)
 
@@ -45,7 +43,6 @@ class VelocityInput:
         if not self._node.count_publishers(TOPIC):
             return
         infos = self._node.get_publishers_info_by_topic(TOPIC)
-        self._names = sorted(map(endpoint_name, infos))
         best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
         reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
         if reliability != self._reliability:
@@ -78,10 +75,7 @@ class VelocityInput:
 
     def _accept(self, twist: Twist) -> None:
         values = twist.linear.x, twist.linear.y, twist.angular.z
-        readings = [Reading(axis, value, 0.0) for axis, value in enumerate(values)]
-        if self._check.update(time.monotonic(), readings) is not None and len(self._names) > 1:
-            two = f"{' and '.join(self._names)} contradict each other: end all but one"
-            self._node.faults.add(f"{TOPIC} sources", f"{TOPIC} changes to and fro, {two}")
+        self._node.joints.check_sources(TOPIC, [Reading(axis, value, 0.0) for axis, value in enumerate(values)])
         self._on_twist(values)
 
     def close(self) -> None:

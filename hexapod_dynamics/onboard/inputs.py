@@ -138,8 +138,8 @@ class ContradictionCheck:
         self._turns: Counter[int] = Counter()
         self._since = -math.inf
 
-    def update(self, now: float, readings: Sequence[Reading]) -> int | None:
-        """Take readings of a monotonic time [s]; return such a joint (index), at most once a second."""
+    def update(self, now: float, readings: Sequence[Reading]) -> bool:
+        """Take readings of a monotonic time [s]; return whether there is such a joint, at most once a second."""
         for joint, angle, _ in readings:
             before, step, at = self._last.get(joint, (angle, 0.0, -math.inf))
             if abs(angle - before) > 0.03:  # [rad], or [m/s]
@@ -147,8 +147,8 @@ class ContradictionCheck:
                 step, at = angle - before, now
             self._last[joint] = angle, step, at
         if now - self._since < 1.0:
-            return None
-        found = next((joint for joint, count in self._turns.most_common(1) if count >= 5), None)
+            return False
+        found = max(self._turns.values(), default=0) >= 5
         self._turns.clear()
         self._since = now
         return found
@@ -231,12 +231,17 @@ class JointInput:
                 self.faults.add(topic, f"{topic} has {refusal}; it is left out")
             else:
                 readings.append(Reading(joint, value, age))
-        if self._sources is not None and (measured or others):
-            found = self._checks[topic].update(time.monotonic(), readings)
-            if found is not None and len(names := self._sources(topic)) > 1:
-                two = f"{' and '.join(names)} contradict each other: end all but one"
-                self.faults.add(f"{topic} sources", f"{topic}: {self._names[found]} is at two places in turn, {two}")
+        if measured or others:
+            self.check_sources(topic, readings)
         return readings
+
+    def check_sources(self, topic: str, readings: Sequence[Reading]) -> None:
+        """Name the publishers of a topic if they contradict each other."""
+        if self._sources is None or not self._checks[topic].update(time.monotonic(), readings):
+            return
+        if len(names := self._sources(topic)) > 1:
+            two = f"{' and '.join(names)} contradict each other: end all but one"
+            self.faults.add(f"{topic} sources", f"{topic} is at two places in turn, {two}")
 
     def refusal(self, joint: int, angle: float) -> str:
         """Return why an angle of a joint (index) is no measured one [rad]; empty if it may be."""

@@ -55,21 +55,17 @@ def check_parameter_file(
             if node not in foreign:
                 _check_entry(known, node, name, value)
         if namespace is not None:
-            _check_places([place for place, _ in seen], namespace.strip("/"))
+            _check_places({place for place, _ in seen}, namespace.strip("/"))
     except ParameterError as error:
         raise ParameterError(f"params_file:={path}: {error}") from None
 
 
-def _check_places(places: Iterable[str], namespace: str) -> None:
+def _check_places(places: set[str], namespace: str) -> None:
     """Raise ParameterError for a section that is for no node of a namespace, unless it may be for another robot."""
-    unread, own = {}, False
-    for place in places:
+    read = {place for place in places if _is_read(place, namespace)}
+    own = any(place.rpartition("/")[0] == namespace or not namespace for place in read)
+    for place in sorted(places - read):
         given, _, node = place.rpartition("/")
-        is_read = _is_read(place, namespace)
-        own |= is_read and (given == namespace or not namespace)
-        if not is_read:
-            unread[place] = given, node
-    for place, (given, node) in unread.items():
         # A letter too many or too few, or two exchanged: left_arm and right_arm, robot_a and robot_b are two robots.
         alike = len(given) != len(namespace) or sorted(given) == sorted(namespace)
         misspelt = alike and difflib.get_close_matches(given, [namespace], cutoff=0.8)

@@ -107,10 +107,10 @@ class MalformedMessages:
 
 def publishers(node: Node, topic: str) -> list[str]:
     """Return the full names of the nodes of all publishers of a topic, a name for each publisher."""
-    return sorted(endpoint_name(info) for info in node.get_publishers_info_by_topic(topic))
+    return sorted(_named(info) for info in node.get_publishers_info_by_topic(topic))
 
 
-def endpoint_name(info: TopicEndpointInfo) -> str:
+def _named(info: TopicEndpointInfo) -> str:
     """Return the full name of an endpoint's node, or its GUID where no node has announced it."""
     if info.node_name == UNKNOWN:
         return f"GUID {bytes(info.endpoint_gid[:16]).hex()}, no ROS node"
@@ -143,11 +143,11 @@ class PublisherCheck:
     def _check(self, subscription: Subscription) -> str:
         topic, wanted = subscription.topic_name, type_name(subscription.msg_type)
         infos = self._node.get_publishers_info_by_topic(topic)
-        sources = sorted({endpoint_name(info) for info in infos if info.node_name != UNKNOWN})
+        sources = sorted({_named(info) for info in infos if info.node_name != UNKNOWN})
         if wanted in OF_ONE and len(sources) > 1:
             return f"{topic} has {len(sources)} publishers, {', '.join(sources)}: end all but one"
         for info in infos:
-            who = f"{topic}: {endpoint_name(info)}"
+            who = f"{topic}: {_named(info)}"
             if info.topic_type != wanted and (topic, info.topic_type) not in self._node.received:
                 return f"{who} publishes {info.topic_type}, which is not received; {wanted} is"
             asked, offered = subscription.qos_profile, info.qos_profile
