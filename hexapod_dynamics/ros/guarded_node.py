@@ -204,7 +204,7 @@ class GuardedNode(Node):
             # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
             for parameter in request.parameters:
                 if not self.has_parameter(parameter.name):  # the reason that rclpy gives is an empty list
-                    name, names = shortened(parameter.name), self.list_parameters([], 0).names
+                    name, names = shortened(parameter.name), self.get_parameters_by_prefix("")
                     reason = f"{name}: {self.get_name()} has no such parameter; {suggestion(name, names)}"
                     response.results.append(SetParametersResult(successful=False, reason=reason))
                     continue
