@@ -116,7 +116,7 @@ def main():
         return
     worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
     counts = [int(count) for count in given.counts.split(",")]
-    sets = PlanLibrary(ROBOT).classes(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
+    sets = PlanLibrary(ROBOT).lost_sets(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
     lost = [each for each in sets if len(each) in counts]
     losses = defaultdict(list)
     with WorkerProcesses(given.jobs) as pool:

@@ -26,13 +26,13 @@ from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground
-from hexapod_dynamics.simulation.ground import ground_values
+from hexapod_dynamics.simulation.ground import parse_ground
 from hexapod_dynamics.tools.get_up_search.fallen_robot import (
     TICK,
     FallenRobot,
-    joints_near,
-    random_rotation,
-    random_truth,
+    draw_joints,
+    draw_rotation,
+    draw_truth,
 )
 
 ROBOT = Robot.jethexa()
@@ -80,11 +80,11 @@ class Case:
         random = np.random.default_rng(seed)
         GAIT.set_morphology(self.declared)
         get_up = GetUp(ROBOT, LIBRARY, self.speed or speed)
-        truth = random_truth(random, seed, **self.truth)
+        truth = draw_truth(random, seed, **self.truth)
         ground = self.ground(random, truth.friction) if self.ground else None
         robot = FallenRobot(ROBOT, get_up, truth=truth, ground=ground, actual=self.actual, seed=seed)
-        joints = joints_anywhere(robot.physics, random) if self.tangled else joints_near(STANCE, random)
-        robot.drop(random.uniform(0.2, 0.4), random_rotation(random), joints)
+        joints = joints_anywhere(robot.physics, random) if self.tangled else draw_joints(STANCE, random)
+        robot.drop(random.uniform(0.2, 0.4), draw_rotation(random), joints)
         return robot, random
 
 
@@ -152,7 +152,7 @@ def ground():
 
     def rough(kind):
         return lambda random, friction: Ground(
-            friction=friction, **ground_values(kind, 0), seed=int(random.integers(1000))
+            friction=friction, **parse_ground(kind, 0), seed=int(random.integers(1000))
         )
 
     kinds = (

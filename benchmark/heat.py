@@ -28,7 +28,7 @@ def walk(lost, options):
     blind, _ = servo_walk(options.seed, f"real,payload={options.load}", detect="off")
     limit = blind.robot.servo.torque_limit
     blind.run(3.0)
-    blind.damage(WHOLE.without(*lost))
+    blind.break_parts(WHOLE.without(*lost))
     blind.onboard.declare(WHOLE.without(*lost))
     blind.twist[:] = options.speed, 0.0, 0.0
     blind.run(5.0)

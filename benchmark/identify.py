@@ -66,8 +66,8 @@ def assumed(truth: Truth) -> tuple[Truth, float]:
     truth = dataclasses.replace(
         truth,
         servo_spread=0.08,
-        link_masses=math.sqrt(3.0) * 2.0 * masses.WIDTH[0],  # relative standard deviation; a Truth draws them evenly
-        link_centres=masses.WIDTH[-1],
+        link_masses=math.sqrt(3.0) * 2.0 * masses.WIDTHS[0],  # relative standard deviation; a Truth draws them evenly
+        link_centres=masses.WIDTHS[-1],
         slope=float(np.hypot(*tilt)),
         slope_yaw=math.degrees(math.atan2(*tilt)),
     )

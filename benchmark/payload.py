@@ -27,7 +27,7 @@ import results
 from support.walks import payload_walk, servo_walk
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.onboard.simulation import CHAIN
+from hexapod_dynamics.onboard.simulation import CHAIN_DELAY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.parts import JointServo
 from hexapod_dynamics.simulation import Truth
@@ -44,7 +44,7 @@ def known_servos(truth: Truth) -> Robot:
     law = JointServo(
         stiffness=servo.stiffness,
         dead_zone=math.radians(truth.zone),
-        latency=CHAIN + truth.delay + LOOP_PERIOD,
+        latency=CHAIN_DELAY + truth.delay + LOOP_PERIOD,
         lag=damping / servo.stiffness,
         feed_forward=truth.ff,
     )

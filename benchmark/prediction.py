@@ -72,7 +72,7 @@ def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, kn
     walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot, timestep=1e-3)
     walk.run(DAMAGED_AT)
     if damage is not None:
-        (walk.tell if damage[1] else walk.damage)(damage[0])
+        (walk.tell if damage[1] else walk.break_parts)(damage[0])
     walk.run(seconds - DAMAGED_AT)
     rows = np.array(walk.rows)
     pose, tilt, square_pose, square_tilt = errors(rows)

@@ -102,7 +102,7 @@ def begin(case, index, seed, options):
     if case.endswith("_lost") or case == "slope":
         gone = legs_of(blind.robot, index, 2)[: 1 + index // 2 % 2]
         before = before.without(*(blind.robot.leg_names[k] for k in gone))
-        blind.damage(before)
+        blind.break_parts(before)
         blind.onboard.declare(before)
     return blind, before, random
 
@@ -140,7 +140,7 @@ def run_damaged(case, index, seed, options):
     early = len(blind.decisions)
     truth = damaged(case, index, random, blind, before)
     start, wanted = blind.time, lost(truth)
-    blind.damage(truth)
+    blind.break_parts(truth)
     right = blind.run(CASES[case][1], until=lambda blind: lost(blind.declared) == wanted)
     late = not right and blind.run(4.0, until=lambda blind: lost(blind.declared) == wanted)
     took = blind.time - start

@@ -24,7 +24,7 @@ def main():
     forward = (0.07, 0.0, 0.0)
     blind = walking(truth, physics="mujoco", gait=TripodGait(), twist=forward, detect="report", seconds=BEFORE)
     begin, detector = blind.time, blind.detector
-    blind.damage(WHOLE.broken(f"{LEG}.tibia", 0.5))
+    blind.break_parts(WHOLE.broken(f"{LEG}.tibia", 0.5))
     history = []
     while blind.time < begin + AFTER:
         blind.step()

@@ -131,7 +131,7 @@ def draw(name, scene):
     for tick in range(round((scene.before + scene.after) / TICK)):
         now = walk.time - start
         if abs(now - scene.before) < 0.5 * TICK:
-            walk.damage(whole.without(*scene.lost))
+            walk.break_parts(whole.without(*scene.lost))
         walk.step()
         physics = walk.physics
         if found is None and not walk.declared.existing_mask.all():

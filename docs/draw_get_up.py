@@ -16,7 +16,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, FallenRobot, joints_near, random_truth
+from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, FallenRobot, draw_joints, draw_truth
 
 LOST, SEED, EVERY, LONGEST, COLOURS = ("LF", "RM"), 7, 5, 15.0, 48
 ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])
@@ -31,8 +31,8 @@ def main():
     stance = gait.position.copy()
     gait.set_morphology(left)
     get_up = GetUp(robot, find_get_up_library(robot))
-    fallen = FallenRobot(robot, get_up, truth=random_truth(random, SEED), actual=left, seed=SEED)
-    fallen.drop(0.2, ON_ITS_BACK, joints_near(stance, random))
+    fallen = FallenRobot(robot, get_up, truth=draw_truth(random, SEED), actual=left, seed=SEED)
+    fallen.drop(0.2, ON_ITS_BACK, draw_joints(stance, random))
     camera, font, frames = Camera(robot), ImageFont.load_default(size=15), []
     get_up.begin(gait, left)
     for tick in range(round(LONGEST / TICK)):

@@ -13,7 +13,7 @@ from support.identification_rig import record  # noqa: E402
 
 from hexapod_dynamics.dynamics import WholeBodyModel  # noqa: E402
 from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise  # noqa: E402
-from hexapod_dynamics.identification.identify import draw_report, table  # noqa: E402
+from hexapod_dynamics.identification.identify import draw_report, format_table  # noqa: E402
 from hexapod_dynamics.robot import Robot  # noqa: E402
 from hexapod_dynamics.simulation import Truth  # noqa: E402
 
@@ -21,5 +21,5 @@ robot, truth = Robot.jethexa(), Truth.parse("servos=real,seed=7,payload=0")
 hanging = record(robot, truth, suspended_exercise(robot), suspended=True)
 standing = record(robot, truth, standing_exercise(robot), suspended=False)
 result = identify(robot, hanging, standing, weighed=WholeBodyModel(truth.robot(robot)).total_mass())
-print(table(result.findings))
+print(format_table(result.findings))
 draw_report(robot, result, HERE / "identify.png")

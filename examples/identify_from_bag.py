@@ -15,8 +15,8 @@ import numpy as np
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
 from hexapod_dynamics.identification.bag import read_bag, write_bag
-from hexapod_dynamics.identification.exercise import split
-from hexapod_dynamics.identification.identify import table
+from hexapod_dynamics.identification.exercise import split_exercises
+from hexapod_dynamics.identification.identify import format_table
 from hexapod_dynamics.robot import Robot
 
 PERIOD, LATENCY, LAG, ROTOR = 0.02, 0.022, 0.018, 1e-4  # [s] between commands; of the servos; inertia/stiffness [s^2]
@@ -27,7 +27,7 @@ options.add_argument("--write", type=Path, metavar="BAG", help="folder to which 
 given = options.parse_args()
 robot = Robot.jethexa()
 if given.bag:
-    parts = [split(robot, read_bag(bag, robot)) for bag in given.bag]
+    parts = [split_exercises(robot, read_bag(bag, robot)) for bag in given.bag]
     suspended = next((hanging for hanging, _ in parts if hanging is not None), None)
     standing = next((stood for _, stood in parts if stood is not None), None)
 else:
@@ -60,4 +60,4 @@ findings = identify(robot, suspended, standing, weighed=given.weight).findings
 if not given.bag:  # nothing but the lag is in it
     findings = [one for one in findings if one.name.endswith((".latency", ".lag"))][:6]
     print(f"true: latency {1e3 * LATENCY:.1f} ms, lag {1e3 * LAG:.1f} ms")
-print(table(findings))
+print(format_table(findings))

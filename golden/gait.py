@@ -215,7 +215,7 @@ def get_up():
     """Every set-point of getting up from back, edge and belly, with losses, held joints and a fall."""
     up = module("recovery.get_up", "get_up")
     library = module("recovery.manoeuvres", "get_up_library").find_get_up_library
-    state = up if hasattr(up, "Sensed") else module("get_up_state")
+    state = up if hasattr(up, "Measured") else module("get_up_state")
     robot = Robot.jethexa()
     whole, stored = Morphology.whole(robot), library(robot)
     cases = {
@@ -237,7 +237,7 @@ def get_up():
         act = up.GetUp(robot, stored, dt=TICK)
         joints = gait.position + random.uniform(-0.2, 0.2, 18)
         up_x = (1.0 - up_z * up_z) ** 0.5
-        sensed = state.Sensed(joints.copy(), (up_x, 0.0, up_z), (0.0, 0.0, 0.0), (9.81 * up_x, 0.0, 9.81 * up_z))
+        sensed = state.Measured(joints.copy(), (up_x, 0.0, up_z), (0.0, 0.0, 0.0), (9.81 * up_x, 0.0, 9.81 * up_z))
         act.begin(gait, morphology)
         rows, doing = [], []
         for tick in range(2500):
@@ -277,6 +277,6 @@ def brace():
             turn = 1.5 if 205 <= tick < 215 else 0.0
             for _ in range(2):
                 act.sense(0.01, (0.2 * push, push, 9.81), (turn, 0.0, 0.0), gait.walking)
-            rows.append(act.step(TICK, gait.position).copy() if act.needed else gait.step(TICK)[0].copy())
+            rows.append(act.step(TICK, gait.position).copy() if act.is_needed else gait.step(TICK)[0].copy())
         found["+".join(lost) or "whole"] = np.array(rows)
     return found

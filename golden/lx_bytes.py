@@ -198,9 +198,11 @@ def interface_record() -> dict:
         line.fault = fault
         note(f"{fault} read", (servos.read(3, "position", timeout=0.01), str(servos.fault)))
         try:
-            (servos.require if hasattr(servos, "require") else find("servos.interface:require", "interface:require"))(
-                *((3, "position") if hasattr(servos, "require") else (servos, 3, "position"))
-            )
+            (
+                servos.require
+                if hasattr(servos, "require")
+                else find("servos.interface:read_value", "interface:require")
+            )(*((3, "position") if hasattr(servos, "require") else (servos, 3, "position")))
         except ValueError as error:
             note(f"{fault} require", error)
     servos.close()

@@ -26,7 +26,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import THREAD_COUNTS
 
-LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
+MAX_ANSWER_SIZE = 2**20  # [bytes] of an answer; a plan has about 2000
 Result = TypeVar("Result")
 PACKAGE = Path(__file__).resolve().parents[1]
 # The program of the process; its arguments: the function, and the folders from which modules are imported.
@@ -193,9 +193,9 @@ class BackgroundCall(LatestCall[tuple[Result | None, str]], Generic[Result]):
                 written, read = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
                 with suppress(BrokenPipeError):  # the process has ended; its exit status tells why
                     written.write(request)
-                while len(answer) <= LARGEST and (piece := read.read(2**16)):
+                while len(answer) <= MAX_ANSWER_SIZE and (piece := read.read(2**16)):
                     answer += piece
-                if len(answer) > LARGEST:
+                if len(answer) > MAX_ANSWER_SIZE:
                     process.kill()
                 process.wait()
         finally:
@@ -204,8 +204,8 @@ class BackgroundCall(LatestCall[tuple[Result | None, str]], Generic[Result]):
                 self._process = None
         if late.is_set():
             raise HexapodError(f"the job {self._job} gave no answer within {self._limit:.0f} s and was ended")
-        if len(answer) > LARGEST:
-            raise HexapodError(f"the job {self._job} wrote more than {LARGEST} bytes and was ended")
+        if len(answer) > MAX_ANSWER_SIZE:
+            raise HexapodError(f"the job {self._job} wrote more than {MAX_ANSWER_SIZE} bytes and was ended")
         if process.returncode != 0:
             code = process.returncode
             status = f"exit status {code}; its own words are in the log"

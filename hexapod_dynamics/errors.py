@@ -88,7 +88,7 @@ def require_positive(
                 raise error(f"{name}: given {value!r}, a finite number {'from' if zero else 'above'} 0 is needed")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def find_nearest(name: str, known: Iterable[str]) -> str:
     """Return the nearest of some known names; the first in the alphabet if none resembles `name`, "" without any."""
     import difflib
 
@@ -97,14 +97,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return next(each for each in names if each.lower() == found[0]) if found else ""
 
 
-def suggestion(name: str, known: Iterable[str], *, most: int = 12) -> str:
+def suggest(name: str, known: Iterable[str], *, most: int = 12) -> str:
     """Return the part of an error message that names the nearest of the known names, and all if they are few."""
     names = list(known)
     few = f"; allowed are {', '.join(names)}" if len(names) <= most else ""
-    return f"did you mean {nearest(name, names)!r}?{few}" if names else "none is allowed here"
+    return f"did you mean {find_nearest(name, names)!r}?{few}" if names else "none is allowed here"
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text, which may quote what was sent, as one line of at most 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= 300 else f"{line[:300]}..."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.gait.interface import Gait
 
 # Key of `Gait.report`, while the body sways for weighing: period of the steps, which the commands no longer show.
-SWAYS = "period of the steps under the sway for weighing [s]"
+SWAY_PERIOD = "period of the steps under the sway for weighing [s]"
 
 
 class GaitKind(NamedTuple):
@@ -42,12 +42,12 @@ class Bounds(NamedTuple):
 
 
 KINDS = {
-    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
-    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.tripod:make"),
-    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
-    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
+    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.adaptive:make_gait", adaptive=True),
+    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.tripod:make_gait"),
+    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make_gait", adaptive=True),
+    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make_gait", adaptive=True),
     "optimal": GaitKind(
-        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.papers.optimal_gait:make"
+        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.papers.optimal_gait:make_gait"
     ),
 }
 GAITS = tuple(KINDS)
@@ -116,7 +116,7 @@ class AdaptiveSettings:
             raise HexapodError(f"pattern: given {self.pattern!r}, allowed are {', '.join(ADAPTIVE)}")
 
 
-# Values of the settings by default, as `make` takes them.
+# Values of the settings by default, as `make_gait` takes them.
 DEFAULTS: dict[str, GaitValue] = {name: getattr(AdaptiveSettings, name) for name in LIVE} | {
     "body_height": 0.12,
     "period": 0.0,
@@ -127,7 +127,7 @@ DEFAULTS: dict[str, GaitValue] = {name: getattr(AdaptiveSettings, name) for name
 }
 
 
-def make(kind: str, values: Mapping[str, GaitValue]) -> Gait:
+def make_gait(kind: str, values: Mapping[str, GaitValue]) -> Gait:
     """Return the gait of a kind with the values of the node's parameters; HexapodError names an unknown kind."""
     if kind not in KINDS:
         raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")

@@ -44,7 +44,7 @@ class LegKinematics:
     held: np.ndarray
 
     @classmethod
-    def of(cls, robot: Robot, leg: str, morphology: Morphology | None = None) -> "LegKinematics":
+    def from_robot(cls, robot: Robot, leg: str, morphology: Morphology | None = None) -> "LegKinematics":
         """Return the kinematics of the named leg of a Robot with this Morphology.
 
         Raises HexapodError for an unknown leg, for other joints than coxa, femur and tibia, and for a lost link.
@@ -92,7 +92,7 @@ class LegKinematics:
 
         Knee up and foot outward; angles stop at their limits.
         """
-        target = _checked_target(self.name, target)
+        target = _check_target(self.name, target)
         knee = knee_cosines(self.lower[2], self.upper[2])
         angles = np.array(place_foot(target, (0.0, 0.0, 0.0), self.lengths, self.free, self.held, knee)[0])
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
@@ -104,7 +104,7 @@ class LegKinematics:
         Of the (up to four) solutions within the limits, the one nearest to `near` (3,) [rad]; by default the knee-up,
         foot-outward one comes first. Raises ReachError, which names the reachable range, if there is none.
         """
-        target = _checked_target(self.name, target)
+        target = _check_target(self.name, target)
         within, beyond = [], []
         for angles in self._candidates(target):
             if np.linalg.norm(self.forward(angles) - target) <= TOLERANCE:
@@ -190,7 +190,7 @@ def link_lengths(description: Leg) -> np.ndarray:
     return lengths
 
 
-def _checked_target(leg: str, target: npt.ArrayLike) -> np.ndarray:
+def _check_target(leg: str, target: npt.ArrayLike) -> np.ndarray:
     target = np.asarray(target, float)
     if target.shape != (3,) or not np.isfinite(target).all():
         raise ReachError(f"leg {leg}: a foot target is 3 finite numbers [m], given {target.tolist()}")

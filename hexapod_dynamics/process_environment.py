@@ -25,7 +25,7 @@ def compute_in_one_thread() -> None:
 
 
 @contextmanager
-def children_in_one_thread() -> Iterator[None]:
+def limit_child_threads() -> Iterator[None]:
     """Let the processes that are started in this context compute in one thread, not those started afterwards."""
     unset = [name for name in THREAD_COUNTS if name not in os.environ]
     compute_in_one_thread()

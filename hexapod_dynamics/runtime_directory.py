@@ -59,7 +59,7 @@ def private_path(*names: str) -> str:
     return _make_private([os.path.join(base, *names[:depth]) for depth in range(len(names) + 1)], VARIABLE)
 
 
-def own_directory(path: str | Path, setting: str) -> Path:
+def make_directory(path: str | Path, setting: str) -> Path:
     """Return the directory at an absolute path, checked and created as in `private_directory`.
 
     setting: the variable or parameter that contains the path, for the messages. Raises UnsafePathError.
@@ -74,38 +74,38 @@ def own_directory(path: str | Path, setting: str) -> Path:
 
 def ros_domain() -> int:
     """Number of the ROS domain: $ROS_DOMAIN_ID, else 0. Raises UnsafePathError if it is no number from 0 to 232."""
-    return checked_domain(os.environ.get(DOMAIN, "").strip() or "0")
+    return check_domain(os.environ.get(DOMAIN, "").strip() or "0")
 
 
-def checked_domain(value: str | int) -> int:
+def check_domain(value: str | int) -> int:
     """Return the number of a ROS domain given as text or number; raises UnsafePathError if it is not a valid one."""
     text = str(value)
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= MOST_DOMAIN):
-        raise UnsafePathError(f"{DOMAIN} is {_shortened(text)}: give a whole number from 0 to {MOST_DOMAIN}")
+        raise UnsafePathError(f"{DOMAIN} is {_shorten(text)}: give a whole number from 0 to {MOST_DOMAIN}")
     return int(text)
 
 
-def checked_session(name: str) -> str:
+def check_session(name: str) -> str:
     """Return the name of a session if it is safe as a part of file names; else raises UnsafePathError."""
     known = name.isascii() and name.replace("_", "a").replace("-", "a").replace(".", "a").isalnum()
     if not known or name.startswith(".") or len(name) > LONGEST_SESSION:
         raise UnsafePathError(
-            f"the session ({SESSION}, parameter session) is {_shortened(name)}: give up to 64 letters, digits, '_', "
+            f"the session ({SESSION}, parameter session) is {_shorten(name)}: give up to 64 letters, digits, '_', "
             "'-' or '.', the first of them no '.'"
         )
     return name
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
 def forget_session(session: str) -> None:
-    """Delete what the nodes of a launch have stored for their respawn (nodes.crash_recovery).
+    """Delete what the nodes of a launch have stored for their respawn (ros.crash_recovery).
 
     Raises UnsafePathError as `private_directory`, OSError if a file cannot be deleted.
     """
-    start = f"{checked_session(session)}."
+    start = f"{check_session(session)}."
     for file in private_directory("sessions").iterdir():
         if file.name.startswith(start):
             file.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def device_directory(namespace: str = "/", domain_id: str | int | None = None) -
 
 def device_path(namespace: str = "/", domain_id: str | int | None = None) -> str:
     """Return `device_directory` as text, without importing anything."""
-    number = ros_domain() if domain_id is None else checked_domain(domain_id)
+    number = ros_domain() if domain_id is None else check_domain(domain_id)
     inner = namespace.strip("/").replace("/", ".")
     return private_path(f"{number}.{inner}" if inner else str(number))
 
@@ -141,7 +141,7 @@ def ros_home() -> Path:
     return Path(os.environ.get("ROS_HOME") or "~/.ros").expanduser()
 
 
-def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
+def find_distrust_reason(status: os.stat_result, also_trusted: int = 0) -> str:
     """Return why another user could have changed a file or directory with this `os.stat_result`; empty if none could.
 
     This user, root and the user `also_trusted` are trusted. A directory with the sticky bit may be writable by
@@ -214,7 +214,7 @@ def _check_parents(path: str, setting: str) -> None:
         if stat.S_ISLNK(status.st_mode):  # the mode of a link means nothing; its target is checked, too
             wrong = "" if status.st_uid in (os.geteuid(), 0, root) else f"it is a link of user {status.st_uid}"
         else:
-            wrong = reason_for_distrust(status, root)
+            wrong = find_distrust_reason(status, root)
         if wrong:
             raise UnsafePathError(
                 f"{path} is not used, because of the directory {parent} above it: {wrong}. Name a directory that only "

@@ -133,7 +133,7 @@ def inertia_elements(inertia: Array) -> Array:
     return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
-def combined_inertia(parts: Iterable[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
+def combine_inertias(parts: Iterable[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
     """Mass, centre of mass (3,) and inertia (3, 3) about it of several (mass, centre, inertia) in the same axes."""
     parts = list(parts)
     mass = float(sum(part[0] for part in parts))

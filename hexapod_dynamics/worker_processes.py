@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.process_environment import children_in_one_thread
+from hexapod_dynamics.process_environment import limit_child_threads
 
 SPAWN = get_context("spawn")
 P = ParamSpec("P")
@@ -73,7 +73,7 @@ class WorkerProcesses(ThreadPoolExecutor):
         with self._starting:
             if self._ended:
                 raise HexapodError("the processes have been ended")
-            with children_in_one_thread():
+            with limit_child_threads():
                 process.start()
             self._processes.append(process)
         other.close()  # so that the end of the process is that of the pipe

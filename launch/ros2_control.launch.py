@@ -50,7 +50,7 @@ def nodes(context):
     """Return the manager, the spawner of its controllers, and the walk."""
     # Here, because `--show-args` needs neither numpy nor the model.
     from hexapod_dynamics.robot import Robot
-    from hexapod_dynamics.robot.ros2_control import BROADCASTER, CONTROLLERS, controllers_yaml, with_ros2_control
+    from hexapod_dynamics.robot.ros2_control import BROADCASTER, CONTROLLERS, add_ros2_control, controllers_yaml
 
     missing = []
     for package in NEEDED:
@@ -67,7 +67,7 @@ def nodes(context):
     given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
     try:
         robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
-        urdf = with_ros2_control(robot.to_urdf(), robot, given["component"])
+        urdf = add_ros2_control(robot.to_urdf(), robot, given["component"])
     except (HexapodError, OSError) as error:
         raise RuntimeError(str(error)) from None
     with tempfile.NamedTemporaryFile("w", prefix="hexapod_controllers_", suffix=".yaml", delete=False) as file:

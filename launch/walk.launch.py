@@ -21,9 +21,9 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import launch_process
 from hexapod_dynamics.ros.launch_process import refuse_undeclared
-from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
-from hexapod_dynamics.runtime_directory import SESSION, checked_session, device_directory, forget_session
+from hexapod_dynamics.runtime_directory import SESSION, check_session, device_directory, forget_session
 from hexapod_dynamics.text_numbers import parse_number
 
 # Parameters of `servos` for the servo hardware of the simulated robot.
@@ -159,7 +159,7 @@ LIFE = {
     "sigkill_timeout": "2.5",
     "prefix": """sh -c 'trap "" INT; exec "$0" "$@"'""",
     # Nodes end when this process has ended, and one that cannot start waits before it is started again.
-    "additional_env": {LAUNCH: str(os.getpid())},
+    "additional_env": {LAUNCH_VARIABLE: str(os.getpid())},
 }
 
 
@@ -271,7 +271,7 @@ def claim_robot(namespace):
 
     The state that nodes store for a respawn is valid for this launch only, unless something starts launches again.
     """
-    session = checked_session(os.environ.get(SESSION, "").strip().replace("/", ".") or uuid.uuid4().hex)
+    session = check_session(os.environ.get(SESSION, "").strip().replace("/", ".") or uuid.uuid4().hex)
     directory = device_directory(namespace)
     directory.mkdir(parents=True, exist_ok=True)
     claim = PortClaim(directory / "launch", session, who="launch of this robot")
@@ -342,10 +342,10 @@ def nodes(context):
         started.append(process("simulator", values, name="simulator"))
         all_values = all_values | {"simulator": values}
     if path := given["params_file"]:
-        from hexapod_dynamics.parameters.file_check import overridden  # loaded by its check
+        from hexapod_dynamics.parameters.file_check import find_overridden  # loaded by its check
 
         robot = {"robot": given["robot"]}
-        started += [LogInfo(msg=text) for text in overridden(path, {n: robot | v for n, v in all_values.items()})]
+        started += [LogInfo(msg=text) for text in find_overridden(path, {n: robot | v for n, v in all_values.items()})]
     if launch_process.listen(namespace, launch.logging.get_logger("stop_key").warning):
         started.append(LogInfo(msg="space bar: emergency stop"))
     # With hardware:=topics, what the gait asks for goes to `servos`, which passes on what the joints may do.

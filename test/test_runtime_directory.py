@@ -88,7 +88,7 @@ def test_two_robots_have_two_directories(base):
 )
 def test_what_is_trusted(bits, owner, trusted):
     status = os.stat_result((bits, 0, 0, 1, owner, 0, 0, 0, 0, 0))
-    assert (runtime_directory.reason_for_distrust(status) == "") == trusted
+    assert (runtime_directory.find_distrust_reason(status) == "") == trusted
 
 
 @pytest.mark.parametrize("domain", ["../../etc", "", "233", "-1", "1.5", "1e3", "\u0661", "9" * 5000])
@@ -152,7 +152,7 @@ def test_a_directory_below_one_of_another_user_is_refused(tmp_path, monkeypatch)
 @pytest.mark.parametrize("session", ["..", ".a", "a/b", "a b", "$(id)", "x" * 65, "a\n", "a\nb", ""])
 def test_a_session_that_is_no_name_is_refused(session):
     with pytest.raises(UnsafePathError, match="letters, digits"):
-        runtime_directory.checked_session(session)
+        runtime_directory.check_session(session)
 
 
 def test_the_umask_does_not_open_the_directories_above(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from recovery import SPEED, Readings, Recovery
 
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.onboard import Onboard
-from hexapod_dynamics.onboard.simulation import RESTS, TICK, OnboardSimulation
+from hexapod_dynamics.onboard.simulation import REST_TIME, TICK, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.simulation import Truth
@@ -138,14 +138,14 @@ def run(
         onboard = Onboard(robot, "off", "asked", gait=other)
     drawn = Truth.parse(f"{truth},seed={seed}".lstrip(","))
     walk = OnboardSimulation(onboard, "mujoco", drawn, seed, timestep=STEP)
-    walk.run(RESTS)
+    walk.run(REST_TIME)
     walk.twist[0] = SPEED
     if other is not None:
         other.walk()
     physics, broken_at = walk.physics, round((before + np.random.default_rng((33, seed)).uniform(0.0, 1.3)) / TICK)
     for tick in range(broken_at + round(seconds / TICK)):
         if tick == broken_at:
-            walk.damage(loss)
+            walk.break_parts(loss)
             if told and other is None:
                 onboard.declare(loss)
             elif told:

@@ -13,11 +13,11 @@ from house.table_walk import TableWalk
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.detection.features import what_is_left
 from hexapod_dynamics.estimation import DetectorSettings
-from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, tripod_plan
+from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, plan_tripod
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.inputs import ImuReading
-from hexapod_dynamics.onboard.onboard import EVERY
+from hexapod_dynamics.onboard.onboard import PERIODS
 from hexapod_dynamics.onboard.servos import ReadingsBus
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section
@@ -50,7 +50,7 @@ def load_walks(house: House, path: Path = PLANS) -> dict[tuple[int, ...], Walk]:
         section = Section(entry, f"walks[{k}]")
         speed, start = section.number("speed", above=0.0), section.number("start", low=0.0)
         walk = Walk(GaitPlan.read(house.robot, section), speed, start)
-        for plan in (walk.plan.mirrored(partners), walk.plan):
+        for plan in (walk.plan.mirror(partners), walk.plan):
             lost = tuple(i for i, name in enumerate(house.legs) if name not in plan.legs)
             walks[lost] = replace(walk, plan=plan)
     return walks
@@ -58,7 +58,7 @@ def load_walks(house: House, path: Path = PLANS) -> dict[tuple[int, ...], Walk]:
 
 def entry_of(walk: Walk) -> dict[str, Any]:
     """Return what the file has of a walk."""
-    return {"speed": round(walk.speed, 4), "start": round(walk.start, 4), **walk.plan.written()}
+    return {"speed": round(walk.speed, 4), "start": round(walk.start, 4), **walk.plan.to_dict()}
 
 
 class Detection:
@@ -81,11 +81,11 @@ class Detection:
         """
         detection = self._detection
         for joint in self._bus.reads(t):
-            if self._bus.answered(t, joint, float(angles[joint])):
+            if self._bus.process_answer(t, joint, float(angles[joint])):
                 detection.joint(t, joint, float(angles[joint]))
         detection.imu(t, ImuReading(rotation, None, None, None, None))
         if t > self._due - 1e-6:
-            self._due += EVERY["detection"]
+            self._due += PERIODS["detection"]
             for decision in detection.update(t).declare:
                 detection.set_morphology(self._declarations.change(t, decision.values))
         return tuple(np.flatnonzero(what_is_left(self._declarations.morphology) < 1.0).tolist())
@@ -99,7 +99,7 @@ class Recovery:
         self.name = "told" if told else "untold"
         servo = house.robot.servo
         self._lag = servo.damping / servo.stiffness
-        self._tripod = replace(tripod_plan(house.robot), **WHOLE)
+        self._tripod = replace(plan_tripod(house.robot), **WHOLE)
         self.reset()
 
     def reset(self) -> None:

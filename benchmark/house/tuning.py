@@ -65,7 +65,7 @@ class Judge:
 
     def cost(self, walk: Walk, trials: list[tuple[tuple[int, ...], int, float]]) -> float:
         """Return the mean cost [m/s] of a walk in these episodes; no further ones after a fall."""
-        image = replace(walk, plan=walk.plan.mirrored(self.partners))
+        image = replace(walk, plan=walk.plan.mirror(self.partners))
         self.controller.walks = {self.mirrored: image, self.lost: walk}
         total = 0.0
         for done, (legs, seed, at) in enumerate(trials, start=1):

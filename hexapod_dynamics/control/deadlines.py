@@ -81,7 +81,7 @@ class AutomaticRate:
         self._since, self._calls = now, 1
         if self.halved:
             if now - self._changed >= self._retry:
-                self._turn(now, halved=False)
+                self._change_rate(now, halved=False)
                 self._trial = True
             return ""
         if enough:
@@ -95,13 +95,13 @@ class AutomaticRate:
             return ""
         failed = self._trial
         self._retry = min(2.0 * self._retry, 16.0 * _RETRY) if failed else _RETRY
-        self._turn(now, halved=True)
+        self._change_rate(now, halved=True)
         return "" if failed else self.assess(now)
 
     def pause(self, now: float) -> None:
         """Count no calls until the next one, as nobody needs the full rate; a halved one is tried in full then."""
         if self.halved:
-            self._turn(now, halved=False)
+            self._change_rate(now, halved=False)
             self._trial = True
         self._since, self._slow = None, 0
 
@@ -115,5 +115,5 @@ class AutomaticRate:
             f"the full rate is tried again in {wait:.0f} s"
         )
 
-    def _turn(self, now: float, *, halved: bool) -> None:
+    def _change_rate(self, now: float, *, halved: bool) -> None:
         self.halved, self._changed, self._slow, self._trial = halved, now, 0, False

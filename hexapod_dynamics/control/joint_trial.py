@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hexapod_dynamics.robot import Morphology, Robot
 
-BESIDE = 0.11  # [rad] from the angle of the lock: upwards, or downwards if the stop is too near
+OFFSET = 0.11  # [rad] from the angle of the lock: upwards, or downwards if the stop is too near
 
 
 class JointTrial:
@@ -32,7 +32,7 @@ class JointTrial:
                 if angle is not None and morphology.existing_mask[joint]:
                     self._locked[f"{leg.name}.{link.name}"] = int(joint), float(angle)
 
-    def begin(self, time: float, name: str) -> bool:
+    def start(self, time: float, name: str) -> bool:
         """Start the trial of a joint (`RF.femur`) at `time` [s]; return False if it is not declared locked, or
         another trial runs.
         """
@@ -40,9 +40,9 @@ class JointTrial:
             return False
         joint, angle = self._locked[name]
         limits = [one for leg in self._robot.legs for one in leg.joints][joint]
-        up = angle + BESIDE <= limits.upper
+        up = angle + OFFSET <= limits.upper
         self.joint, self._begun, self._angle = joint, time, angle
-        self._beside = angle + BESIDE if up else angle - BESIDE
+        self._beside = angle + OFFSET if up else angle - OFFSET
         return True
 
     def setpoint(self, time: float) -> float | None:

@@ -68,7 +68,7 @@ class PoseGuard:
         self._generation = np.full(n, -1, np.int64)
 
     @classmethod
-    def of_robot(cls, robot: Robot, settings: GuardSettings | None = None) -> PoseGuard:
+    def from_robot(cls, robot: Robot, settings: GuardSettings | None = None) -> PoseGuard:
         """Make the guard of a robot's joints and servos, by default for their speed."""
         lower, upper = np.array([(joint.lower, joint.upper) for joint in robot.joints]).T
         settings = settings or GuardSettings(speed_limit=robot.servo.speed_limit)
@@ -83,7 +83,7 @@ class PoseGuard:
             self._offset[fresh] = 0.0
             self._generation[fresh] = generation[fresh]
 
-    def awaits(self, generation: np.ndarray) -> bool:
+    def is_waiting(self, generation: np.ndarray) -> bool:
         """Whether a joint was measured again since `synchronise_setpoint` started it."""
         return bool(generation.tolist() != self._generation.tolist())
 
@@ -157,7 +157,7 @@ class MotionTime:
         """Return the time [s] from the last motion to `t`."""
         return t - self._last
 
-    def begin(self, t: float, unused: float, pause: float) -> float:
+    def begin_motion(self, t: float, unused: float, pause: float) -> float:
         """Return the time [s] for the motion at `t`; unused: of the last one; pause: from which it begins anew, [s]."""
         since, self._last = self.since(t), t
         return self._period if since > pause else min(since + min(unused, self._period), 2.0 * self._period)

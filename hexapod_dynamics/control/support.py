@@ -19,10 +19,10 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.robot import Robot
 
 FORCE_SCALE = 0.01  # [m/N] length of the arrow that shows a foot force
-LOADED = 0.5  # [N] a foot with a larger load stands
+STANDING_LOAD = 0.5  # [N] a foot with a larger load stands
 
 
-def support_polygon(feet: np.ndarray, forces: np.ndarray, least: float = LOADED) -> np.ndarray:
+def support_polygon(feet: np.ndarray, forces: np.ndarray, least: float = STANDING_LOAD) -> np.ndarray:
     """Corners (k, 3) [m] of the convex hull, seen from above, of the feet that carry more than `least` [N].
 
     feet, forces: (n, 3) in world axes [m], [N]. Counterclockwise; feet on one line give its two ends. Andrew 1979.

@@ -65,7 +65,7 @@ class WalkPermit:
         """Note that a person lets the robot sit down, or stand up."""
         self.sits, self.seated = sits, self.seated and sits
 
-    def see(self, fallen: bool, upright: bool) -> None:
+    def update_fall(self, fallen: bool, upright: bool) -> None:
         """Process the result of the fall detector: whether the robot has fallen, whether it is upright."""
         if fallen:
             self.fallen = self.waiting = True

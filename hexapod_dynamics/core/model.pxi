@@ -261,30 +261,30 @@ cdef class Selection:
     # Arguments of a call as arrays of the core's kind: what is given, or converted; DynamicsError names what is wrong.
 
     cdef inline object rotation(self, value):
-        return value if fits(value, 2, 3, 3) else checks().checked_input("R", value, self.morphology)
+        return value if fits(value, 2, 3, 3) else checks().check_input("R", value, self.morphology)
 
     cdef inline object positions(self, value):
-        return value if fits(value, 1, self.numbers.r.joints, 0) else checks().checked_input("q", value, self.morphology)
+        return value if fits(value, 1, self.numbers.r.joints, 0) else checks().check_input("q", value, self.morphology)
 
     cdef inline object rates(self, value):
-        return value if fits(value, 1, self.size, 0) else checks().checked_input("nu", value, self.morphology)
+        return value if fits(value, 1, self.size, 0) else checks().check_input("nu", value, self.morphology)
 
     cdef inline object accelerations(self, value):
-        return value if fits(value, 1, self.size, 0) else checks().checked_input("nudot", value, self.morphology)
+        return value if fits(value, 1, self.size, 0) else checks().check_input("nudot", value, self.morphology)
 
     cdef inline object torques(self, value):
-        return value if fits(value, 1, self.n, 0) else checks().checked_input("tau", value, self.morphology)
+        return value if fits(value, 1, self.n, 0) else checks().check_input("tau", value, self.morphology)
 
     cdef inline object position(self, value):
-        return value if fits(value, 1, 3, 0) else checks().checked_input("p", value, self.morphology)
+        return value if fits(value, 1, 3, 0) else checks().check_input("p", value, self.morphology)
 
     cdef inline object point(self, value):
-        return value if fits(value, 1, 3, 0) else checks().checked_input("point", value, self.morphology)
+        return value if fits(value, 1, 3, 0) else checks().check_input("point", value, self.morphology)
 
     cdef int refuse(self, dict given) except -1:
         """Raise the DynamicsError of a call that gave no result; given: its arguments by the names of messages."""
         for name, value in given.items():
-            checks().checked_input(name, value, self.morphology)
+            checks().check_input(name, value, self.morphology)
         raise DynamicsError(f"the result is not finite: {', '.join(given)} are too large")
 
 

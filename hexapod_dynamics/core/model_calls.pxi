@@ -15,7 +15,7 @@ cdef class Model:
 
     def __init__(self, robot, *, int lanes=0):
         """Prepare the memory of a robot's model. Raises DynamicsError if `robot` is not a Robot."""
-        self.robot, self.joints = robot, checks().checked_robot(robot).joint_count
+        self.robot, self.joints = robot, checks().require_robot(robot).joint_count
         self.numbers = Numbers(robot, lanes)
         self.legs = {name: index for index, name in enumerate(robot.leg_names)}
         self.links = {}

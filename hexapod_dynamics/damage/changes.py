@@ -63,7 +63,7 @@ def apply_values(morphology: Morphology, values: Mapping[str, object], angles: M
         if (link is None) != value.of_leg:
             example = morphology.robot.legs[0].name if value.of_leg else morphology.part_name(0, 0)
             raise MorphologyError(f"{key}: unknown; such a name looks like {prefix}.{example}")
-        checked[key] = value.checked(given, key)
+        checked[key] = value.check(given, key)
         places.add((leg, -1 if link is None else link))
     new = morphology
     for leg, link in sorted(places):
@@ -100,7 +100,7 @@ def _change_link(
     if damage is not None and own.get(damage.kind.values[0].prefix) == damage.kind.values[0].intact:
         new = new.with_working_joint(leg, link)
     for kind in KINDS.joint_kinds:
-        value = _value_of_damage(new, leg, link, kind, own, angles)
+        value = _find_damage_value(new, leg, link, kind, own, angles)
         if value is not None:
             new = new.with_damage(leg, link, kind, value)
     return new
@@ -124,7 +124,7 @@ def _change_length(new: Morphology, leg: int, link: int, exists: Value | None, f
     return new.with_remaining(leg, link, fraction)
 
 
-def _value_of_damage(
+def _find_damage_value(
     morphology: Morphology, leg: int, link: int, kind: JointKind, own: Mapping[str, Value], angles: Mapping[str, float]
 ) -> Value | None:
     """Return the value of the damage of this kind that a link's named values declare; None: they change nothing.
@@ -154,4 +154,4 @@ def _value_of_damage(
             f"{flag.prefix}.{part}: the angle at which {joint} {kind.name} is not known; "
             f"give {position.prefix}.{part} [rad]"
         )
-    return position.checked(measured, f"{position.prefix}.{part}")
+    return position.check(measured, f"{position.prefix}.{part}")

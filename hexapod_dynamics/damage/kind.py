@@ -41,11 +41,11 @@ class NamedValue:
     of_leg: bool = False
 
     @property
-    def range(self) -> str:
+    def bounds(self) -> str:
         """The range of a number in words: "0..1"."""
         return f"{self.low:.4g}..{self.high:.4g} {self.unit}".rstrip()
 
-    def checked(self, given: object, name: str) -> Value:
+    def check(self, given: object, name: str) -> Value:
         """Return a given value as bool or float; MorphologyError, which names it, if it is not allowed.
 
         The refusal of an angle beyond its range suggests the value in radians, in case degrees were meant.
@@ -60,7 +60,7 @@ class NamedValue:
         if self.low is not None and self.high is not None and not self.low <= value <= self.high:
             in_degrees = self.unit == "rad" and abs(value) <= 360.0
             meant = f"; in radians: did you mean {math.radians(value):.3f}?" if in_degrees else ""
-            raise MorphologyError(f"{name}: {given!r} given, {self.range} allowed{meant}")
+            raise MorphologyError(f"{name}: {given!r} given, {self.bounds} allowed{meant}")
         return value
 
 
@@ -108,7 +108,7 @@ class DamageKind:
                 declared[f"{numeric.prefix}.{part}"] = parse_number(number if numeric not in flags else "")
             except ValueError:
                 flag, example = (self.option.flag, self.option.example) if self.option else ("", "")
-                needed = f"a number {numeric.range} is needed, as {example}" if example else "no number belongs to it"
+                needed = f"a number {numeric.bounds} is needed, as {example}" if example else "no number belongs to it"
                 raise MorphologyError(f"{flag} {word}: {needed}") from None
         return declared
 
@@ -246,7 +246,7 @@ class Registry:
         return found
 
     @contextmanager
-    def including(self, kind: DamageKind) -> Iterator[None]:
+    def include(self, kind: DamageKind) -> Iterator[None]:
         """Add a kind within a `with` block, for tests and experiments."""
         before = self.kinds
         self._set((*before, kind))

@@ -248,7 +248,7 @@ class FeatureExtractor:
         """Return the sign of each joint (n + 1,): that of the foot's motion along x, or down if it moves more so."""
         signs = np.zeros(self.robot.joint_count + 1)
         for k, leg in enumerate(self.robot.legs):
-            joints, kinematics = self.robot.leg_joints(leg.name), LegKinematics.of(self.robot, leg.name)
+            joints, kinematics = self.robot.leg_joints(leg.name), LegKinematics.from_robot(self.robot, leg.name)
             angles = np.nan_to_num(self._angle[joints.start : joints.stop])
             foot = kinematics.to_base(kinematics.forward(angles))
             for joint in self.slots[k][self.slots[k] < self.robot.joint_count]:

@@ -23,7 +23,7 @@ import numpy as np
 from hexapod_dynamics.detection.features import COUNT, JOINTS, LARGEST, OF_JOINT, OF_LEG, STEP
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.robot_file import own_file
+from hexapod_dynamics.robot.robot_file import find_own_file
 
 DILATIONS = 1, 2, 4, 8
 INTACT, LOST, LIMP, LOCKED = 0, 1, 2, 2 + JOINTS  # classes: LIMP + k and LOCKED + k are those of joint k
@@ -106,7 +106,7 @@ class Weights:
     @classmethod
     def of(cls, robot: Robot) -> Weights:
         """Return the weights of detector_NAME.npz beside the robot's file, else the packaged ones."""
-        own = own_file(robot, f"detector_{robot.name}.npz")
+        own = find_own_file(robot, f"detector_{robot.name}.npz")
         return cls.load(own) if own else cls.load()
 
 

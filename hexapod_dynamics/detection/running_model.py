@@ -35,7 +35,7 @@ class RunningModel:
         n = robot.joint_count
         self.period = settings.command_period
         self._delay, self._servo = settings.command_delay, robot.servo
-        self._guard = PoseGuard.of_robot(robot, settings.guard)
+        self._guard = PoseGuard.from_robot(robot, settings.guard)
         self._model = Predictor(robot, timestep=settings.timestep)
         self.time = np.full(_TICKS, np.nan)
         self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
@@ -110,7 +110,7 @@ class RunningModel:
         self._tick(self._tick_time + self.period, np.full(len(self._torques), np.nan))
 
     def _tick(self, at: float, setpoints: np.ndarray) -> None:
-        self._step(at, self._servo.quantised(setpoints))
+        self._step(at, self._servo.quantise(setpoints))
         if not np.isfinite(self._model.position).all():
             raise HexapodError("the detector's model is not finite: it starts again")
 

@@ -5,7 +5,7 @@ of the walk:
 
 | what | range | why |
 |---|---|---|
-| servos, masses, zeros, IMU | the ideal model; up to 1.2 times `real_servos`; 0.8 to 2.2 times | LX servos, others |
+| servos, masses, zeros, IMU | the ideal model; up to 1.2 times `draw_real_servos`; 0.8 to 2.2 times | LX, others |
 | feed-forward torques; requests of the bus | with and without; 90 to 180 a second | users' parameters, USB adapters |
 | friction; stiffness; masses (wide) | 0.25 to 1.1; 0.65 to 1.3; 0.82 to 1.2 | wet floor, low battery, other robots |
 | lag; play | up to 40 ms; up to 2 degrees | slow buses, worn gears |
@@ -33,11 +33,11 @@ from hexapod_dynamics.detection.features import joint_slots
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.prediction import PredictionSettings
-from hexapod_dynamics.onboard.simulation import RESTS, OnboardSimulation
+from hexapod_dynamics.onboard.simulation import REST_TIME, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.ground import BLOCK, EDGE, Ground
-from hexapod_dynamics.simulation.truth import real_servos
+from hexapod_dynamics.simulation.truth import draw_real_servos
 
 KINDS = {"healthy": 0.13, "foot": 0.19, "last": 0.17, "pair": 0.22, "torn": 0.03, "limp": 0.15, "locked": 0.11}
 GAITS = {"auto": 0.64, "tripod": 0.18, "ripple": 0.09, "wave": 0.09}
@@ -90,10 +90,10 @@ class DamageWalk:
         if u < 0.18:
             values: dict[str, Any] = {}
         elif u < 0.26:
-            values = real_servos(self.seed, 0.0)
+            values = draw_real_servos(self.seed, 0.0)
         else:
             share = random.uniform(0.8, 2.2) if wide else random.choice([1.2, random.uniform(0.0, 1.2)])
-            values = real_servos(self.seed, float(share))
+            values = draw_real_servos(self.seed, float(share))
         if wide:
             values |= {
                 "friction": random.uniform(0.25, 1.1),
@@ -180,7 +180,7 @@ class DamageWalk:
         random, walk = self.random, self.walk
         healthy = self.kind == "healthy"
         duration = random.uniform(*(10.0, 14.0) if not healthy else (60.0, 150.0) if self.obstacles else (13.0, 20.0))
-        starts = random.uniform(3.0, 9.0) if random.random() < 0.08 else RESTS
+        starts = random.uniform(3.0, 9.0) if random.random() < 0.08 else REST_TIME
         happens = math.inf if healthy else max(3.0, random.uniform(3.0, duration - 3.6), starts + 0.5)
         declares = second = math.inf
         next_change, push_ends, bag_ends = starts + random.uniform(2.0, 5.0), 0.0, 0.0
@@ -233,7 +233,7 @@ class DamageWalk:
 
     def _break(self, kind: str) -> None:
         self.broken = self._draw_damage(self.broken, kind)
-        self.walk.damage(self.broken)
+        self.walk.break_parts(self.broken)
         self.changes.append(Change(self.walk.time, self._classes()))
 
     def _declared(self) -> Morphology:

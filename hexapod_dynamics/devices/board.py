@@ -53,8 +53,8 @@ class BoardDevice(SerialDevice):
         for register, value in chip.Mpu6050Settings(rate=_IMU_RATE).registers.items():
             self.sensor.write(register, value)
         now = time.monotonic()
-        self.at(now, self._say_imu, -1.0)
-        self.at(now, self._say_battery, -1.0)
+        self.schedule(now, self._queue_imu, -1.0)
+        self.schedule(now, self._queue_battery, -1.0)
         super().start()
 
     def reset(self) -> None:
@@ -84,14 +84,14 @@ class BoardDevice(SerialDevice):
         else:
             super().receive(data, now)
 
-    def obey(self, packet: bytes, end: float) -> None:
+    def execute_frame(self, packet: bytes, end: float) -> None:
         """Let a frame take effect when all bytes that came with it are in."""
         self.counters.frames += 1
         function, payload = packet[2], packet[4:-1]
         if function == Function.BUZZER and len(payload) == 8:
             self.beeps.append(struct.unpack("<4H", payload))
         elif function == Function.BUS_SERVO and payload:
-            self.at(self.host_busy, partial(self._execute_command, payload), self.host_busy)
+            self.schedule(self.host_busy, partial(self._execute_command, payload), self.host_busy)
 
     # The servos' line ------------------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class BoardDevice(SerialDevice):
         if begin - when > 0.2:  # the board queues no more
             return
         self._line_free = begin + size * _LINE_BYTE
-        self.at(self._line_free, partial(self._execute, sent), self.host_busy)
+        self.schedule(self._line_free, partial(self._execute, sent), self.host_busy)
 
     def _execute(self, sent: Frame, when: float) -> list[bytes]:
         silent = self.faults.silent
@@ -130,7 +130,7 @@ class BoardDevice(SerialDevice):
         begin = max(when + _THINKING, self._line_free)
         end = begin + (6 + lx.reply_size(_READS[command])) * _LINE_BYTE + TURNAROUND
         self._line_free = end
-        self.at(end, partial(self._answer, command, servo_id), self.host_busy)
+        self.schedule(end, partial(self._answer, command, servo_id), self.host_busy)
 
     def _answer(self, command: int, servo_id: int, when: float) -> None:
         answers = self._execute(Frame(servo_id, _READS[command], b""), when)
@@ -139,36 +139,36 @@ class BoardDevice(SerialDevice):
             self._line_free = max(self._line_free, when + _PATIENCE)
             failure = build(Function.BUS_SERVO, bytes((servo_id, command, 0xFF)))
             late = when + _PATIENCE + _THINKING
-            self.at(late, lambda _: self._say(failure), late)
+            self.schedule(late, lambda _: self._queue(failure), late)
             return
         data = bytes((answers[0][2], command, 0)) + answers[0][5:-1]
-        later = when + _THINKING + self.faults.lateness()
-        self.at(later, lambda _: self._say(build(Function.BUS_SERVO, data)), later)
+        later = when + _THINKING + self.faults.draw_delay()
+        self.schedule(later, lambda _: self._queue(build(Function.BUS_SERVO, data)), later)
 
     # What it reports -------------------------------------------------------------------------------------------------
 
-    def _say(self, data: bytes) -> None:
+    def _queue(self, data: bytes) -> None:
         if time.monotonic() >= self._starting_until and not self.mute:
-            self.speak(data)
+            self.send(data)
 
     def _report(self, function: int, data: bytes) -> None:
         now = time.monotonic()
-        self.at(now, lambda _: self._say(build(function, data)), -1.0)
+        self.schedule(now, lambda _: self._queue(build(function, data)), -1.0)
         self._wake.set()
 
-    def _say_imu(self, when: float) -> None:
+    def _queue_imu(self, when: float) -> None:
         if not self.sensor.faults.draw_error():
-            raw = self.sensor.read(chip.ACCEL_XOUT_H, chip.BURST.size, when)
-            ax, ay, az, _, gx, gy, gz = chip.BURST.unpack(raw)
+            raw = self.sensor.read(chip.ACCEL_XOUT_H, chip.BURST_FORMAT.size, when)
+            ax, ay, az, _, gx, gy, gz = chip.BURST_FORMAT.unpack(raw)
             settings = chip.Mpu6050Settings()
             a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]
             data = build(Function.IMU, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
             late = when + self.faults.random.random() * 0.002
-            self.at(late, lambda _: self._say(data), -1.0)
-        self.at(when + 1.0 / _IMU_RATE, self._say_imu, -1.0)
+            self.schedule(late, lambda _: self._queue(data), -1.0)
+        self.schedule(when + 1.0 / _IMU_RATE, self._queue_imu, -1.0)
 
-    def _say_battery(self, when: float) -> None:
+    def _queue_battery(self, when: float) -> None:
         millivolts = round(1000.0 * float(self.servos.voltage.max()))
         if millivolts > 0:
-            self._say(build(Function.SYSTEM, struct.pack("<BH", 4, millivolts)))
-        self.at(when + 1.0, self._say_battery, -1.0)
+            self._queue(build(Function.SYSTEM, struct.pack("<BH", 4, millivolts)))
+        self.schedule(when + 1.0, self._queue_battery, -1.0)

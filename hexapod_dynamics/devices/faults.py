@@ -51,7 +51,7 @@ FAULTS = {
     "imu.locked": Fault(False, "the I2C data line is held low"),
     "imu.absent": Fault(False, "the chip does not answer"),
     "imu.brown_out": Fault(False, "set to true: the chip goes to sleep once, with frozen data"),
-    "imu.identity": Fault(chip.GENUINE, "value of WHO_AM_I; 104 is the genuine chip", 0, 255),
+    "imu.identity": Fault(chip.GENUINE_IDENTITY, "value of WHO_AM_I; 104 is the genuine chip", 0, 255),
     "imu.drift": Fault(0.0, "drift of the gyro offset on all axes [rad/s^2]", -0.1, 0.1),
     "imu.shake": Fault(0.0, "specific force added on all axes [m/s^2]; 80 saturates a range of 4 g", 0.0, 200.0),
 }
@@ -62,7 +62,7 @@ def parse(text: str) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        fault = _known(name)
+        fault = _find_fault(name)
         if not equals:
             raise DeviceError(f"{part!r}: write name=value, as {name}={fault.healthy}")
         try:
@@ -83,7 +83,7 @@ def check_faults(values: Mapping[str, object], joints: Sequence[str], *, board: 
     joints: names of the simulated robot's joints; board: whether it has an STM32 board.
     """
     for name, value in values.items():
-        fault = _known(name)
+        fault = _find_fault(name)
         if name.startswith("board.") and not board and value != fault.healthy:
             raise DeviceError(f"{name}: this simulated robot has no STM32 board (launch argument bus:=board)")
         if fault.low is not None and fault.high is not None:
@@ -100,7 +100,7 @@ def check_faults(values: Mapping[str, object], joints: Sequence[str], *, board: 
                 raise DeviceError(f"{name}: {value!r} given, two joints are needed")
 
 
-def _known(name: str) -> Fault:
+def _find_fault(name: str) -> Fault:
     if name not in FAULTS:
         raise DeviceError(f"{name!r} is not a fault; the faults are {', '.join(FAULTS)}")
     return FAULTS[name]

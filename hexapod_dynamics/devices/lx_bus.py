@@ -49,15 +49,15 @@ class ServoBusDevice(SerialDevice):
         super().occupy(count, now)
         self._spoken.append((self.host_busy - count * self.byte_time, self.host_busy))
 
-    def obey(self, packet: bytes, end: float) -> None:
+    def execute_frame(self, packet: bytes, end: float) -> None:
         """Let a frame take effect when its last byte is out."""
         frame, when = Frame(packet[2], packet[4], packet[5:-1]), end
         if frame.command in lx.READS:
             # The servo answers when the last byte is out: one waking instead of two for each read.
-            when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.lateness()
+            when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.draw_delay()
         # A latched target waits for its start, so the thread need not wake for it: the next event does.
         urgent = frame.command != lx.Command.MOVE_TIME_WAIT_WRITE
-        self.at(when, partial(self._happen, frame), end, urgent)
+        self.schedule(when, partial(self._execute, frame), end, urgent)
 
     def cut_off(self, until: float) -> None:
         """Shorten what is on the wire, and forget half a frame."""
@@ -66,7 +66,7 @@ class ServoBusDevice(SerialDevice):
             begin, end = self._spoken.popleft()
             self._spoken.append((begin, min(end, until)))
 
-    def _happen(self, frame: Frame, when: float) -> None:
+    def _execute(self, frame: Frame, when: float) -> None:
         self.counters.frames += 1
         silent = self.faults.silent
         if frame.servo_id in silent:
@@ -89,4 +89,4 @@ class ServoBusDevice(SerialDevice):
             self.counters.collisions += 1
             data = bytes(byte & self.faults.random.randrange(256) for byte in data)
         self._spoken.append((begin, end))
-        self.speak(data)
+        self.send(data)

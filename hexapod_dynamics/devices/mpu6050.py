@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.devices.serial_device import set_timer_slack
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
-from hexapod_dynamics.drivers.imu.mpu6050 import READ_BLOCK, READ_BYTE, REQUEST, WRITE_BYTE
+from hexapod_dynamics.drivers.imu.mpu6050 import READ_BLOCK, READ_BYTE, REQUEST_FORMAT, WRITE_BYTE
 from hexapod_dynamics.errors import DeviceError
 
 _GYRO_LSB = [lsb / math.radians(1.0) for lsb in chip.GYRO_RANGES.values()]  # per rad/s
@@ -64,7 +64,7 @@ class VirtualMpu6050:
         gyro_bias: npt.ArrayLike = (0.021, -0.034, 0.012),
         accel_bias: npt.ArrayLike = (0.04, -0.03, 0.10),
         noise: float = 1.0,
-        identity: int = chip.GENUINE,
+        identity: int = chip.GENUINE_IDENTITY,
         seed: int = 0,
     ) -> None:
         self.gyro_bias, self.accel_bias = np.array(gyro_bias, float), np.array(accel_bias, float)
@@ -157,7 +157,7 @@ class VirtualMpu6050:
         unit, zero = kind.temperature
         counts = [*(accel * accel_lsb), (self._temperature - zero) * unit, *(gyro * gyro_lsb)]
         clipped = np.clip(np.floor(np.array(counts) + 0.5), -32768, 32767).astype(int)
-        self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = chip.BURST.pack(*clipped.tolist())
+        self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = chip.BURST_FORMAT.pack(*clipped.tolist())
 
 
 class I2cBusDevice:
@@ -210,8 +210,8 @@ class I2cBusDevice:
     def _serve(self, connection: socket.socket) -> None:
         try:
             request = connection.recv(64)
-            if len(request) == REQUEST.size:
-                connection.send(self._answer(*REQUEST.unpack(request)))
+            if len(request) == REQUEST_FORMAT.size:
+                connection.send(self._answer(*REQUEST_FORMAT.unpack(request)))
                 return
         except OSError:  # the client has ended
             pass

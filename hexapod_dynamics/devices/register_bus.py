@@ -127,17 +127,17 @@ class RegisterBusDevice(SerialDevice):
                 self._put(i, register, value)
             if self.model.current is not None:
                 self._put(i, self.model.current, 12)
-            self._put(i, self.model.goal, self.model.counts.count(servos.shaft(i)))
+            self._put(i, self.model.goal, self.model.counts.count(servos.shaft_angle(i)))
 
     # What the servos do ----------------------------------------------------------------------------------------------
 
-    def _addressed(self, servo_id: int) -> list[int]:
+    def _find_addressed(self, servo_id: int) -> list[int]:
         silent = self.faults.silent
-        return [int(i) for i in self.servos.addressed(servo_id) if int(self.servos.ids[i]) not in silent]
+        return [int(i) for i in self.servos.find_addressed(servo_id) if int(self.servos.ids[i]) not in silent]
 
-    def obey(self, packet: bytes, end: float) -> None:
+    def execute_frame(self, packet: bytes, end: float) -> None:
         """Let a packet take effect when its last byte is out."""
-        self.at(end, partial(self._execute, self._packets.parse(packet)), end)
+        self.schedule(end, partial(self._execute, self._packets.parse(packet)), end)
 
     def _execute(self, request: Packet, when: float) -> None:
         self.counters.frames += 1
@@ -147,18 +147,18 @@ class RegisterBusDevice(SerialDevice):
         if instruction == Instruction.PING and not words:
             data = self.model.number.to_bytes(2, "little") + b"\x2e" if self.model.protocol == 2 else b""
             if servo_id != BROADCAST_ID:
-                self._answer(self._addressed(servo_id), lambda i: data, when)
+                self._answer(self._find_addressed(servo_id), lambda i: data, when)
         elif instruction == Instruction.READ and len(words) == 2 * at and servo_id != BROADCAST_ID:
-            self._answer(self._addressed(servo_id), partial(self._registers, address, size), when)
+            self._answer(self._find_addressed(servo_id), partial(self._registers, address, size), when)
         elif instruction == Instruction.WRITE and len(words) > at:
-            for i in self._addressed(servo_id):
+            for i in self._find_addressed(servo_id):
                 self._store(i, address, words[at:], when)
             if servo_id != BROADCAST_ID:
-                self._answer(self._addressed(servo_id), lambda i: b"", when)
+                self._answer(self._find_addressed(servo_id), lambda i: b"", when)
         elif instruction == Instruction.SYNC_WRITE and len(words) > 2 * at:
             parts = words[2 * at :]
             for k in range(0, len(parts) - size, 1 + size):
-                for i in self._addressed(parts[k]):
+                for i in self._find_addressed(parts[k]):
                     self._store(i, address, parts[k + 1 : k + 1 + size], when)
         elif instruction == Instruction.SYNC_READ and self.model.sync_read and len(words) > 2 * at:
             self._answer_group(list(words[2 * at :]), address, size, when)
@@ -166,7 +166,7 @@ class RegisterBusDevice(SerialDevice):
     def _answer_group(self, ids: list[int], address: int, size: int, when: float) -> None:
         """Let the servos answer one after the other; servos behind a missing one do not answer."""
         for servo_id in ids:
-            answering = self._addressed(servo_id)
+            answering = self._find_addressed(servo_id)
             if not answering:
                 return
             when = self._answer(answering, partial(self._registers, address, size), when)
@@ -177,13 +177,13 @@ class RegisterBusDevice(SerialDevice):
         if not packets:
             return when
         # A servo answers after 0.5 ms, 250 counts of the register.
-        begin = when + 0.0005 + self.faults.lateness()
+        begin = when + 0.0005 + self.faults.draw_delay()
         end = begin + max(map(len, packets)) * self.byte_time
         data = packets[0]
         if any(other != data for other in packets[1:]):  # two servos with one id
             self.counters.collisions += 1
             data = bytes(a & b for a, b in zip(*packets[:2], strict=False))
-        self.at(end, lambda _: self.speak(data), end)
+        self.schedule(end, lambda _: self.send(data), end)
         return end
 
     def _status(self, i: int, data: bytes) -> bytes:
@@ -207,10 +207,10 @@ class RegisterBusDevice(SerialDevice):
 
     def _registers(self, address: int, size: int, i: int) -> bytes:
         model, servos = self.model, self.servos
-        self._put(i, model.position, model.counts.count(servos.shaft(i)))
+        self._put(i, model.position, model.counts.count(servos.shaft_angle(i)))
         self._put(i, model.voltage, round(10.0 * float(servos.voltage[i])))
         self._put(i, model.temperature, round(float(servos.temperature[i])))
-        self._put(i, model.torque, int(servos.holding()[i]))
+        self._put(i, model.torque, int(servos.are_holding()[i]))
         if model.hardware_error is not None:
             self._put(i, model.hardware_error, self._error(i))
         return bytes(self.memory[i][address : address + size])
@@ -220,7 +220,7 @@ class RegisterBusDevice(SerialDevice):
         memory[address : address + len(data)] = data
         touched = range(address, address + len(data))
         if model.torque.address in touched:
-            self.servos.switch(i, self._get(i, model.torque) != 0, when)
+            self.servos.switch_torque(i, self._get(i, model.torque) != 0, when)
         if model.goal.address in touched and (self.servos.loaded[i] or model.protocol == 1):
             angle, speed = model.counts.angle(self._get(i, model.goal)), self._get(i, model.speed) * model.speed.unit
             # The set-point, in the servo's own direction; it follows the shaft while there is no torque.

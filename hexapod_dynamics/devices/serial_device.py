@@ -58,7 +58,7 @@ class BusFaults:
     silent: set[int] = field(default_factory=set)
     random: Random = field(default_factory=lambda: Random(0))
 
-    def noisy(self, data: bytes) -> bytes:
+    def add_noise(self, data: bytes) -> bytes:
         """Return the bytes as they arrive over a bad cable."""
         if not (self.drop_rate or self.flip_rate or self.insert_rate):
             return data
@@ -73,7 +73,7 @@ class BusFaults:
             arrived.append(byte)
         return bytes(arrived)
 
-    def lateness(self) -> float:
+    def draw_delay(self) -> float:
         """Draw the additional delay [s] of an answer."""
         return self.late_delay if self.late_rate and self.random.random() < self.late_rate else 0.0
 
@@ -123,14 +123,14 @@ class SerialDevice(ABC):
         self._order = itertools.count()
         self._master = self._slave = -1
         self._lock = threading.Lock()  # guards the two descriptors
-        self._events_lock = threading.Lock()  # guards _events: `at` may be called in any thread
+        self._events_lock = threading.Lock()  # guards _events: `schedule` may be called in any thread
         self._wake, self._stopping = Wake(), False
         self._thread = threading.Thread(target=self._run, name="serial_device", daemon=True)
 
     # What a subclass does --------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def obey(self, packet: bytes, end: float) -> None:
+    def execute_frame(self, packet: bytes, end: float) -> None:
         """Take a complete packet of the host, whose last byte leaves it at the monotonic time `end` [s]."""
 
     def receive(self, data: bytes, now: float) -> None:
@@ -138,11 +138,11 @@ class SerialDevice(ABC):
         if now - self.host_busy > self.pause:
             self._parser.reset()
         self.occupy(len(data), now)
-        arrived = self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)  # else garbage
+        arrived = self.faults.add_noise(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
         if self.faults.echo and self.echoes:
-            self.at(self.host_busy, lambda _: self.say(arrived), self.host_busy)
+            self.schedule(self.host_busy, lambda _: self.send_unaltered(arrived), self.host_busy)
         for packet, behind in self._parser.find(arrived):
-            self.obey(packet, self.host_busy - behind * self.byte_time)
+            self.execute_frame(packet, self.host_busy - behind * self.byte_time)
 
     def cut_off(self, until: float) -> None:
         """Forget a packet whose end the host has flushed; `until`: monotonic [s] of the last byte transmitted."""
@@ -177,11 +177,11 @@ class SerialDevice(ABC):
                     self.link.parent.mkdir(parents=True, exist_ok=True)
                     self._claim = PortClaim(self.link, self._session)
                 except OSError as error:
-                    raise self._cannot_be_made(error) from error
+                    raise self._creation_error(error) from error
             master, slave = os.openpty()
             tty.setraw(slave)
             os.set_blocking(master, False)
-            fcntl.ioctl(master, termios.TIOCPKT, struct.pack("i", 1))  # the host's flushes are seen, see `_hear`
+            fcntl.ioctl(master, termios.TIOCPKT, struct.pack("i", 1))  # the host's flushes are seen, see `_read_host`
             try:
                 fresh = self.link.with_name(f"{self.link.name}.{os.getpid()}")
                 fresh.unlink(missing_ok=True)
@@ -191,12 +191,12 @@ class SerialDevice(ABC):
             except OSError as error:
                 os.close(master)
                 os.close(slave)
-                raise self._cannot_be_made(error) from error
+                raise self._creation_error(error) from error
             # The slave stays open here: without it every read of the master would fail until a host has opened it.
             self._master, self._slave = master, slave
         self._wake.set()
 
-    def _cannot_be_made(self, error: OSError) -> DeviceError:
+    def _creation_error(self, error: OSError) -> DeviceError:
         return DeviceError(
             f"the simulated servo port {self.link} cannot be made ({error}): choose a directory that can be written to"
         )
@@ -221,16 +221,16 @@ class SerialDevice(ABC):
         """Reserve the line for `count` bytes of the host."""
         self.host_busy = max(now, self.host_busy) + count * self.byte_time
 
-    def speak(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         """Send bytes to the host through the simulated faults of the line; garbage if it has another speed."""
-        self.say(self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
+        self.send_unaltered(self.faults.add_noise(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
 
     def _same_speed(self) -> bool:
         with self._lock:
             speed = getattr(termios, f"B{self.baudrate}")
             return self._slave >= 0 and termios.tcgetattr(self._slave)[4] == speed
 
-    def _host_flushed(self, now: float) -> None:
+    def _drop_flushed(self, now: float) -> None:
         """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
         until = min(self.host_busy, now + UART_FIFO * self.byte_time)
         if until < self.host_busy:
@@ -238,7 +238,7 @@ class SerialDevice(ABC):
             self.drop_events(until)
             self.cut_off(until)
 
-    def at(self, when: float, action: Callable[[float], object], end: float, urgent: bool = True) -> None:
+    def schedule(self, when: float, action: Callable[[float], object], end: float, urgent: bool = True) -> None:
         """Call action(when) in the device's thread at the monotonic time `when` [s]; see Event."""
         with self._events_lock:
             heapq.heappush(self._events, Event(when, next(self._order), action, end, urgent))
@@ -265,7 +265,7 @@ class SerialDevice(ABC):
                 except OSError:  # unplugged while waiting
                     readable = False
                 if readable:
-                    self._hear()
+                    self._read_host()
             now = time.monotonic()
             while (event := self._next_due(now)) is not None:
                 event.action(event.when)
@@ -278,7 +278,7 @@ class SerialDevice(ABC):
         with self._events_lock:
             return min((event.when for event in self._events if event.urgent), default=time.monotonic() + 0.1)
 
-    def _hear(self) -> None:
+    def _read_host(self) -> None:
         with self._lock:
             try:
                 data = os.read(self._master, 4096) if self._master >= 0 else b""
@@ -287,11 +287,11 @@ class SerialDevice(ABC):
         now = time.monotonic()
         status, data = data[:1], data[1:]  # of the pty's packet mode
         if status and status[0] & termios.TIOCPKT_FLUSHWRITE:
-            self._host_flushed(now)
+            self._drop_flushed(now)
         if data:
             self.receive(data, now)
 
-    def say(self, data: bytes) -> None:
+    def send_unaltered(self, data: bytes) -> None:
         """Send bytes to the host unaltered."""
         with self._lock:
             if self._master < 0:

@@ -1,7 +1,7 @@
 """Simulated LX/HTD servos as seen from the bus: effect of each command, answer to each read. No I/O, no clock.
 
 Every method takes the time `t` [s] (monotonic, any origin) at which the frame was complete on the wire, so that the
-motion is exact even if the frame is handled late. The physics reads `motion(t)` and `holding()` and sets the shafts.
+motion is exact even if the frame is handled late. The physics reads `motion(t)`, `are_holding()` and sets the shafts.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class VirtualServos:
             target = (self._target + self.offset - self.trim - BUS_SERVO.centre) / self.slope
             return self.setpoints(t), target, np.maximum(0.0, self._end - t)
 
-    def holding(self) -> np.ndarray:
+    def are_holding(self) -> np.ndarray:
         """Return which servos (n,) bool exert torque: on, not too hot, and within their supply limits."""
         with self.lock:
             return self.loaded & self._healthy()
@@ -108,21 +108,21 @@ class VirtualServos:
     def move(self, i: int, angle: float, duration: float, t: float) -> None:
         """Move a servo to an angle in a duration [s], more slowly if it would be too fast; it exerts torque then."""
         with self.lock:
-            self._go(i, BUS_SERVO.centre + angle * BUS_SERVO.per_radian, duration, t)
+            self._start_motion(i, BUS_SERVO.centre + angle * BUS_SERVO.per_radian, duration, t)
 
-    def switch(self, i: int, on: bool, t: float) -> None:
+    def switch_torque(self, i: int, on: bool, t: float) -> None:
         """Switch the torque of a servo on, at its present position, or off."""
         with self.lock:
             self._load(i, on, t)
 
-    def shaft(self, i: int) -> float:
+    def shaft_angle(self, i: int) -> float:
         """Return the angle of a servo's shaft as the servo measures it."""
         with self.lock:
             return (float(self._shaft[i]) - int(self.offset[i]) - BUS_SERVO.centre) / BUS_SERVO.per_radian
 
     # Called by the bus -----------------------------------------------------------------------------------------------
 
-    def addressed(self, servo_id: int) -> np.ndarray:
+    def find_addressed(self, servo_id: int) -> np.ndarray:
         """Return the indices of the servos that an id addresses."""
         meant = self.present if servo_id == BROADCAST_ID else self.present & (self.ids == servo_id)
         return np.flatnonzero(meant)
@@ -135,14 +135,14 @@ class VirtualServos:
         """
         with self.lock:
             answers = []
-            for i in self.addressed(frame.servo_id):
+            for i in self.find_addressed(frame.servo_id):
                 if self.ids[i] in deaf:
                     continue
                 if frame.command in READS:
                     if not frame.payload and (frame.servo_id != BROADCAST_ID or frame.command == Command.ID_READ):
                         answers.append(self._answer(i, frame.command))
                 elif self._fits(frame):
-                    self._obey(i, frame.command, frame.payload, t)
+                    self._execute_command(i, frame.command, frame.payload, t)
             return answers
 
     @staticmethod
@@ -156,9 +156,9 @@ class VirtualServos:
     def _move(self, i: int, pair: Sequence[int] | np.ndarray, t: float) -> None:
         low, high = self.angle_limits[i]
         target = min(max(int(pair[0]), low), high)
-        self._go(i, target, int(pair[1]) / 1000.0, t)
+        self._start_motion(i, target, int(pair[1]) / 1000.0, t)
 
-    def _go(self, i: int, target: float, duration: float, t: float) -> None:
+    def _start_motion(self, i: int, target: float, duration: float, t: float) -> None:
         here = float(self._counts(t)[i]) if self.loaded[i] else float(self._shaft[i] - self.offset[i])
         duration = max(duration, abs(target - here) / self._speed_limit)
         self._start[i], self._target[i], self._begin[i], self._end[i] = here, target, t, t + duration
@@ -170,7 +170,7 @@ class VirtualServos:
         self._begin[i] = self._end[i] = t
         self._waiting[i] = False
 
-    def _obey(self, i: int, command: int, payload: bytes, t: float) -> None:
+    def _execute_command(self, i: int, command: int, payload: bytes, t: float) -> None:
         pair = (payload[0] | payload[1] << 8, payload[2] | payload[3] << 8) if len(payload) == 4 else (0, 0)
         byte = payload[0] if payload else 0
         if command == Command.MOVE_TIME_WRITE and pair[0] <= BUS_SERVO.top:

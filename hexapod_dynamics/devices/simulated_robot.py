@@ -111,7 +111,7 @@ class SimulatedRobot:
         self._push, self._push_ends = NO_WRENCH, math.inf  # [s] monotonic time at which a push ends
         self._carried = np.zeros(4)  # mass [kg], x, y, z [m] of a load that was put on
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
-        self.late = self.skipped = 0.0  # [s] largest delay since `lateness()`, skipped time
+        self.late = self.skipped = 0.0  # [s] largest delay since `take_lateness()`, skipped time
         self._failure: Exception | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
@@ -143,7 +143,7 @@ class SimulatedRobot:
             self.set_morphology(morphology)
             return morphology
 
-    def put(self, rotation: np.ndarray) -> None:
+    def place_at_rest(self, rotation: np.ndarray) -> None:
         """Put the robot at rest where it is, with attitude `rotation` (3, 3) world <- base_link and its joints."""
         with self.lock:
             physics, place = self.physics, self.physics.position[:2].copy()
@@ -170,7 +170,7 @@ class SimulatedRobot:
             self._push = as_array("wrench", wrench, (6,))
             self._push_ends = (time.monotonic() if math.isnan(self.time) else self.time) + duration
 
-    def carry(self, mass: float, place: Sequence[float]) -> None:
+    def set_payload(self, mass: float, place: Sequence[float]) -> None:
         """Put a load on the body in place of the previous one: mass [kg], place (3,) [m] in base_link.
 
         Only its weight acts, not its inertia; for a load that is fixed from the start see Truth.
@@ -186,7 +186,7 @@ class SimulatedRobot:
         force = -mass * self.robot.gravity * self.physics.rotation[2]
         return np.concatenate([force, np.cross(self._carried[1:], force)])
 
-    def lateness(self) -> float:
+    def take_lateness(self) -> float:
         """Return the largest delay [s] of the physics since the last call; raise the error that ended the physics."""
         if self._failure is not None:
             raise self._failure
@@ -210,7 +210,7 @@ class SimulatedRobot:
                     self._push, self._push_ends = NO_WRENCH, math.inf
                 physics.push(self._push + self._weight())
                 setpoints, targets, left = self.servos.motion(self.time)
-                physics.drive(setpoints - self._zeros, targets - self._zeros, left, self.servos.holding())
+                physics.set_servos(setpoints - self._zeros, targets - self._zeros, left, self.servos.are_holding())
                 physics.step(self._steps)
                 self.time += self._chunk
                 self.servos.set_angles(physics.readings + self._zeros)
@@ -228,6 +228,6 @@ class SimulatedRobot:
                 if pause > 0.0:
                     time.sleep(pause)
         except Exception as error:
-            # An exception would only end this thread, unnoticed: the next call of `lateness` raises it.
+            # An exception would only end this thread, unnoticed: the next call of `take_lateness` raises it.
             _log.exception("the physics has stopped")
             self._failure = error

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
 from hexapod_dynamics.errors import MissingPackageError
 
 _log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class GpioDirection:
 
 
 _PRIORITY = 13  # real-time priority where permitted: above that of the bus thread
-LEVELS = ("low", "high")
+PIN_LEVELS = ("low", "high")
 
 
 class StopButton:
@@ -74,7 +74,7 @@ class StopButton:
 
     def __init__(self, pin: int, level: str, press: Callable[[], object], gpio: ModuleType | None = None) -> None:
         self._gpio = gpio if gpio is not None else import_gpio("a stop button")
-        self._pin, self._level, self._press = pin, LEVELS.index(level), press
+        self._pin, self._level, self._press = pin, PIN_LEVELS.index(level), press
         self.pressed, self.fault = False, ""
         self._gpio.setmode(self._gpio.BCM)
         self._gpio.setup(pin, self._gpio.IN)
@@ -89,7 +89,7 @@ class StopButton:
         self._gpio.cleanup(self._pin)
 
     def _run(self) -> None:
-        prefer_this_thread(_PRIORITY)
+        raise_thread_priority(_PRIORITY)
         before = False
         while not self._ending.is_set():
             # Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.

@@ -58,7 +58,7 @@ class PortClaim:
             self._fd = -1
 
 
-def proved_device(link: str | os.PathLike, session: str = "") -> str:
+def find_proved_device(link: str | os.PathLike, session: str = "") -> str:
     """Return the device behind a simulated port if it belongs to a living simulator of this user; else raise
     DeviceError. session: of this launch; if both sides have one, they must be equal.
     """

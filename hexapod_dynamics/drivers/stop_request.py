@@ -17,8 +17,8 @@ from hexapod_dynamics.errors import UnsafePathError
 from hexapod_dynamics.runtime_directory import device_path
 
 SOCKET = "stop.sock"
-STOP = b"s"
-LONGEST = 4096  # bytes of an answer
+STOP_BYTE = b"s"
+MAX_ANSWER_SIZE = 4096  # bytes of an answer
 
 
 def socket_path(namespace: str = "", domain_id: str | None = None) -> str:
@@ -41,20 +41,20 @@ class StopRequest:
         self._received = b""
         try:
             self._socket.connect(socket_path(namespace))
-            self._socket.send(STOP)
+            self._socket.send(STOP_BYTE)
             self.sent = True
         # there is no node, or it belongs to another user or computer; the service reaches such a node
         except (OSError, UnsafePathError):
             self.sent = False
 
-    def answer(self, timeout: float) -> tuple[bool, str] | None:
+    def wait_for_answer(self, timeout: float) -> tuple[bool, str] | None:
         """Wait up to `timeout` [s]; return (whether the stop was sent to the servos and stored, message), else None."""
         end = time.monotonic() + timeout
         while self.sent and not self._received.endswith(b"\n"):
             if not select.select([self._socket], [], [], max(end - time.monotonic(), 0.0))[0]:
                 return None
             try:
-                more = self._socket.recv(LONGEST)
+                more = self._socket.recv(MAX_ANSWER_SIZE)
             except OSError:
                 more = b""
             if not more:
@@ -71,9 +71,9 @@ class StopRequest:
 
 
 def request_stop(namespace: str = "", timeout: float = 0.5) -> tuple[bool, str] | None:
-    """Ask for the emergency stop and wait up to `timeout` [s]; see `StopRequest.answer`."""
+    """Ask for the emergency stop and wait up to `timeout` [s]; see `StopRequest.wait_for_answer`."""
     request = StopRequest(namespace)
     try:
-        return request.answer(timeout)
+        return request.wait_for_answer(timeout)
     finally:
         request.close()

@@ -15,8 +15,8 @@ import struct
 import threading
 from collections.abc import Callable
 
-from hexapod_dynamics.drivers.stop_request import STOP
-from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.stop_request import STOP_BYTE
+from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -32,13 +32,13 @@ class _Caller(socketserver.BaseRequestHandler):
         user = struct.unpack("3i", self.request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
         if user not in (os.geteuid(), 0) or not self.server.places.acquire(blocking=False):
             return
-        prefer_this_thread(_PRIORITY)
+        raise_thread_priority(_PRIORITY)
         try:
             self.request.settimeout(1.0)
             word = b""
             with contextlib.suppress(OSError):  # it says nothing, or has closed the connection
                 word = self.request.recv(1)
-            if word == STOP:
+            if word == STOP_BYTE:
                 success, message = self.server.stop()
                 with contextlib.suppress(OSError):  # the connection is closed; the robot is stopped all the same
                     self.request.sendall(f"{int(success)} {' '.join(message.split())}\n".encode())
@@ -71,7 +71,7 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         """End the thread and delete the socket."""
         self._ending = True
         with contextlib.suppress(OSError):
-            _answers(self.path)  # wakes the thread
+            is_listening(self.path)  # wakes the thread
         self._thread.join(2.0)
         if self._is_there():
             os.unlink(self.path)
@@ -92,7 +92,7 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         """Make the socket, in place of one that a killed node has left or that was deleted."""
         listener, path = socket.socket(socket.AF_UNIX), self.path
         try:
-            if _answers(path):
+            if is_listening(path):
                 raise DeviceError(f"another node listens at {path}: local stop requests go to that one")
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
@@ -119,7 +119,7 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         return (status.st_dev, status.st_ino) == self._identity
 
     def _run(self) -> None:
-        prefer_this_thread(_PRIORITY)
+        raise_thread_priority(_PRIORITY)
         while not self._ending:
             self.handle_request()
             if not self._ending and not self._is_there():
@@ -128,7 +128,7 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
                     self._listen()
 
 
-def _answers(path: str) -> bool:
+def is_listening(path: str) -> bool:
     """Whether somebody listens at the path."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(0.2)  # its queue may be full

@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 NICE = -10  # before ordinary processes, behind a stop request (nice -20)
 
 
-def prefer_this_thread(priority: int) -> str:
+def raise_thread_priority(priority: int) -> str:
     """Give the calling thread SCHED_FIFO `priority` (1..99), else nice -10; return what was achieved.
 
     A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/compose.yaml gives both), and a control
@@ -20,10 +20,10 @@ def prefer_this_thread(priority: int) -> str:
     thread works without a priority. Children of this thread start without it if it is real-time.
     """
     policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-    return _prefer([threading.get_native_id()], policy, priority, f"thread {threading.current_thread().name}")
+    return _raise_priority([threading.get_native_id()], policy, priority, f"thread {threading.current_thread().name}")
 
 
-def prefer_this_process(priority: int) -> str:
+def raise_process_priority(priority: int) -> str:
     """Give this process's threads, and those they start, SCHED_FIFO `priority`, else nice -10; return which.
 
     This is for a process in which one thread must not wait: while a thread that waits for a processor holds the
@@ -31,10 +31,10 @@ def prefer_this_process(priority: int) -> str:
     threads of DDS. Children of this process must reset it.
     """
     threads = [int(name) for name in os.listdir("/proc/self/task")]
-    return _prefer(threads, os.SCHED_FIFO, priority, "process")
+    return _raise_priority(threads, os.SCHED_FIFO, priority, "process")
 
 
-def _prefer(threads: Sequence[int], policy: int, priority: int, who: str) -> str:
+def _raise_priority(threads: Sequence[int], policy: int, priority: int, who: str) -> str:
     for name, prefer in (
         (f"SCHED_FIFO {priority}", lambda each: os.sched_setscheduler(each, policy, os.sched_param(priority))),
         (f"nice {NICE}", lambda each: os.setpriority(os.PRIO_PROCESS, each, NICE)),

@@ -92,7 +92,7 @@ extern "C" {{
 
 #define HD_ONE_ROBOT
 enum {{ HD_MOST_JOINTS = {deepest}, HD_MOST_LEGS = HD_LEGS, HD_MOST = HD_JOINTS }};
-{_flattened("robot.h", set())}
+{_inline_headers("robot.h", set())}
 typedef struct hd_model hd_model;
 
 /* All memory of a model. */
@@ -116,7 +116,7 @@ def _source(robot: Robot) -> str:
     values, done = Numbers(robot).values(), {"robot.h"}
     values["joint"] = values["joint"][: robot.joint_count]
     values["mount"], values["first"] = values["mount"][: len(robot.legs)], values["first"][: len(robot.legs) + 1]
-    core = _flattened("points.h", done)
+    core = _inline_headers("points.h", done)
     return f"""\
 /* Dynamics of one robot, see hexapod_model.h. */
 #include "hexapod_model.h"
@@ -128,10 +128,10 @@ def _source(robot: Robot) -> str:
 
 static const struct hd_robot hd_robot_of_export = {_initialiser(values)};
 
-{_flattened("export.h", done)}"""
+{_inline_headers("export.h", done)}"""
 
 
-def _flattened(name: str, done: set[str]) -> str:
+def _inline_headers(name: str, done: set[str]) -> str:
     """Return a header of the core with those of the core that it includes in their places, each guarded one once."""
 
     def included(match: re.Match[str]) -> str:
@@ -140,7 +140,7 @@ def _flattened(name: str, done: set[str]) -> str:
             return ""
         if f"#ifndef HD_{other.removesuffix('.h').upper()}_H" in (CORE / other).read_text():
             done.add(other)
-        return _flattened(other, done)
+        return _inline_headers(other, done)
 
     text = re.sub(r"#include <\w+\.h>\n", "", (CORE / name).read_text())
     return re.sub(r'#include "(\w+\.h)"\n', included, text)

@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
 
-def checked_robot(robot: object) -> Robot:
+def require_robot(robot: object) -> Robot:
     """Return a robot; DynamicsError for anything else."""
     if not isinstance(robot, Robot):
         raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
@@ -76,7 +76,7 @@ def as_array(
     return array
 
 
-def checked_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
+def check_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
     """Return an input of the model (R, q, nu, nudot, tau, p or point) as an array, or a DynamicsError that names it.
 
     lead: shape of leading axes. Entries of q of joints that do not move are set to zero.

@@ -28,7 +28,7 @@ ONE = np.eye(3).astype(object)
 INSTALL_CASADI = "python3 -m pip install 'casadi>=3.6,<4' (or the extra: pip install 'hexapod_dynamics[casadi]')"
 
 
-def objects(values: Iterable[Scalar], *shape: int) -> Array:
+def as_objects(values: Iterable[Scalar], *shape: int) -> Array:
     """Return scalars, row by row, as an array of objects of this shape."""
     flat = np.empty(int(np.prod(shape)), object)
     for i, value in enumerate(values):
@@ -90,16 +90,16 @@ class Chain:
         found = []
         for joint, q in zip(self.joints, self.q, strict=True):
             axis = R @ joint["axis"]
-            p = p + R @ objects(joint["offset"], 3)
+            p = p + R @ as_objects(joint["offset"], 3)
             w = joint["turn"] * axis
             v = np.cross(p, w) + joint["slide"] * axis
-            p = p + joint["slide"] * axis * objects([q], 1)
+            p = p + joint["slide"] * axis * as_objects([q], 1)
             if joint["turn"]:
-                R = R @ self._turn(np.array(joint["axis"]), objects([self.sin(q)], 1), objects([self.cos(q)], 1))
+                R = R @ self._turn(np.array(joint["axis"]), as_objects([self.sin(q)], 1), as_objects([self.cos(q)], 1))
             xx, yy, zz, xy, xz, yz = joint["inertia"]
-            about = objects([xx, xy, xz, xy, yy, yz, xz, yz, zz], 3, 3)
-            inertia = objects([joint["mass"]], 1), objects(joint["h"], 3), about
-            end = p + R @ objects(joint["end"], 3)
+            about = as_objects([xx, xy, xz, xy, yy, yz, xz, yz, zz], 3, 3)
+            inertia = as_objects([joint["mass"]], 1), as_objects(joint["h"], 3), about
+            end = p + R @ as_objects(joint["end"], 3)
             found.append((np.concatenate([v, w]), transform_inertia(inertia, R, p), end))
         return found
 
@@ -112,7 +112,7 @@ class Chain:
         return turn
 
 
-def arrow(
+def compute_arrow(
     chain: Chain, V: Array, A: Array, rates: Array
 ) -> tuple[Inertia, list[Array], list[Vector], Array, Vector, list[Array]]:
     """Return composite inertia, arms M_0i (columns), block M_ii (lower triangle), wrench, torques and screws of a leg.
@@ -178,8 +178,8 @@ class Body:
         robot = self.robot = morphology.robot
         body, about = robot.body, robot.body.spatial_inertia[3:, 3:]
         self.inertia: Inertia = np.array([body.mass]), body.mass * body.com, about
-        self.R = objects([entry for row in R for entry in row], 3, 3)
-        self.nu, self.driven = objects(nu, len(nu)), morphology.driven_mask[morphology.moving_mask]
+        self.R = as_objects([entry for row in R for entry in row], 3, 3)
+        self.nu, self.driven = as_objects(nu, len(nu)), morphology.driven_mask[morphology.moving_mask]
         self.up = np.concatenate([self.R[2] * robot.gravity, np.zeros(3)])
         self.chains = []
         for leg in robot.legs:
@@ -201,8 +201,8 @@ class Body:
         torques: Vector = []
         for chain in self.chains:
             own = [k for k, moves in enumerate(chain.moves) if moves]
-            of_leg = objects([next(rates) if moves else 0.0 for moves in chain.moves], len(chain.moves))
-            composite, arms, block, force, needs, _ = arrow(chain, V, A, of_leg)
+            of_leg = as_objects([next(rates) if moves else 0.0 for moves in chain.moves], len(chain.moves))
+            composite, arms, block, force, needs, _ = compute_arrow(chain, V, A, of_leg)
             head, total, first = head + inertia_matrix(composite), total + force, len(torques)
             for i, k in enumerate(own):
                 M[first + i, n:] = M[n:, first + i] = arms[k]
@@ -215,7 +215,7 @@ class Body:
     def inverse_dynamics(self, nudot: Vector) -> Vector:
         """Wrench on the body and torques of the moving joints (6 + n) for accelerations (6 + n)."""
         M, rest = self.equations()
-        needs = M @ objects([*nudot[6:], *nudot[:6]], len(nudot)) + objects(rest, len(nudot))
+        needs = M @ as_objects([*nudot[6:], *nudot[:6]], len(nudot)) + as_objects(rest, len(nudot))
         return [*needs[-6:], *needs[:-6]]
 
     def forward_dynamics(self, tau: Vector) -> Vector:
@@ -227,7 +227,7 @@ class Body:
 
     def tips(self, p: Vector) -> list[Array]:
         """Ends of the existing legs in the world, with the body at p."""
-        return [objects(p, 3) + self.R @ chain.links()[-1][2] for chain in self.chains if chain.joints]
+        return [as_objects(p, 3) + self.R @ chain.links()[-1][2] for chain in self.chains if chain.joints]
 
 
 def import_casadi(purpose: str) -> ModuleType:

@@ -41,7 +41,7 @@ class HeldTips:
     iterations: int
 
     @property
-    def holds(self) -> bool:
+    def are_held(self) -> bool:
         """Whether the tips are held within the tolerance."""
         return self.residual <= self.tolerance
 

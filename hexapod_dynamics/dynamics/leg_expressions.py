@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers, objects
+from hexapod_dynamics.dynamics.formulas import Chain, as_objects, compute_arrow, inertia_matrix, leg_numbers
 from hexapod_dynamics.robot import Leg, Morphology
 
 NAMES = ("px", "py", "pz", "ex", "ey", "ez", "m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "a")
@@ -41,7 +41,7 @@ class Polynomial:
         self.terms = {monomial: value for monomial, value in terms.items() if value != 0.0}
 
     @classmethod
-    def atom(cls, name: str) -> Polynomial:
+    def from_name(cls, name: str) -> Polynomial:
         """Return the quantity of that name."""
         return cls({((name, 1),): 1.0})
 
@@ -51,12 +51,12 @@ class Polynomial:
         return cls({(): float(value)})
 
     @classmethod
-    def of(cls, value: Polynomial | float) -> Polynomial:
+    def from_value(cls, value: Polynomial | float) -> Polynomial:
         """Return a number as a polynomial; a polynomial itself."""
         return value if isinstance(value, Polynomial) else cls.constant(value)
 
     def __add__(self, other: Polynomial | float) -> Polynomial:
-        other = self.of(other)
+        other = self.from_value(other)
         terms = dict(self.terms)
         for monomial, value in other.terms.items():
             terms[monomial] = terms.get(monomial, 0.0) + value
@@ -66,10 +66,10 @@ class Polynomial:
         return Polynomial({monomial: -value for monomial, value in self.terms.items()})
 
     def __sub__(self, other: Polynomial | float) -> Polynomial:
-        return self + -self.of(other)
+        return self + -self.from_value(other)
 
     def __mul__(self, other: Polynomial | float) -> Polynomial:
-        other = self.of(other)
+        other = self.from_value(other)
         terms: dict[Monomial, float] = {}
         for a, x in self.terms.items():
             for b, y in other.terms.items():
@@ -78,7 +78,7 @@ class Polynomial:
         return Polynomial(terms)
 
     def __rsub__(self, other: float) -> Polynomial:
-        return self.of(other) + -self
+        return self.from_value(other) + -self
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -93,7 +93,7 @@ class Polynomial:
         return total
 
     @property
-    def atoms(self) -> set[str]:
+    def names(self) -> set[str]:
         """Return the names of all quantities in the polynomial."""
         return {name for monomial in self.terms for name, _ in monomial}
 
@@ -175,7 +175,7 @@ class LegExpressions:
             for (r, c), entry in np.ndenumerate(matrix):
                 if entry.terms and not (name in symmetric and c < r):
                     lines.append(f"{name}[{r + 1},{c + 1}] = {entry}")
-        used = set().union(*(e.atoms for name in ("M_00", "M_ii", "J") for e in getattr(self, name).ravel()))
+        used = set().union(*(e.names for name in ("M_00", "M_ii", "J") for e in getattr(self, name).ravel()))
         lines += [f"{name} = {value:g}" for name, value in self.values.items() if name in used]
         return "\n".join(lines)
 
@@ -189,23 +189,23 @@ def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
         numbers = [*joint["offset"], *joint["end"], joint["mass"], *joint["h"], *joint["inertia"], joint["rotor"]]
         names = [f"{name}{k + 1}" for name in NAMES]
         values |= {name: number for name, number in zip(names, numbers, strict=True) if number}
-        symbols = [Polynomial.atom(name) if number else 0.0 for name, number in zip(names, numbers, strict=True)]
+        symbols = [Polynomial.from_name(name) if number else 0.0 for name, number in zip(names, numbers, strict=True)]
         joint |= {"offset": symbols[:3], "end": symbols[3:6], "mass": symbols[6], "h": symbols[7:10]}
         joint |= {"inertia": symbols[10:16], "rotor": symbols[16]}
     mount = np.eye(3), np.zeros(3)
-    q = [Polynomial.atom(f"q{k + 1}") for k in range(n)]
+    q = [Polynomial.from_name(f"q{k + 1}") for k in range(n)]
     chain = Chain(
         joints,
         mount,
         q,
         [True] * n,
-        lambda x: Polynomial.atom(f"s{_index(x)}"),
-        lambda x: Polynomial.atom(f"c{_index(x)}"),
+        lambda x: Polynomial.from_name(f"s{_index(x)}"),
+        lambda x: Polynomial.from_name(f"c{_index(x)}"),
     )
-    composite, arms, block, _, _, screws = arrow(chain, np.zeros(6), np.zeros(6), np.zeros(n))
-    of = np.frompyfunc(Polynomial.of, 1, 1)
+    composite, arms, block, _, _, screws = compute_arrow(chain, np.zeros(6), np.zeros(6), np.zeros(n))
+    of = np.frompyfunc(Polynomial.from_value, 1, 1)
     M_00, M_0i, J = of(inertia_matrix(composite)), of(np.stack(arms, axis=1)), of(np.stack(screws, axis=1))
-    M_ii = of(objects((block[max(k, l)][min(k, l)] for k in range(n) for l in range(n)), n, n))
+    M_ii = of(as_objects((block[max(k, l)][min(k, l)] for k in range(n) for l in range(n)), n, n))
     # An upward acceleration of the body: M times (g, 0).
     gravity = np.concatenate([M_00[:, :3], M_0i[:3].T])
     return LegExpressions(leg.name, tuple(joint.name for joint in leg.joints[:n]), M_00, M_0i, M_ii, J, gravity, values)

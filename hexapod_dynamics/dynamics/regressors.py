@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexapod_dynamics.core._core import Model
-from hexapod_dynamics.dynamics.checks import checked_input
+from hexapod_dynamics.dynamics.checks import check_input
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
 
@@ -42,16 +42,16 @@ for _entry, (_i, _j) in zip(_MATRICES, _ENTRIES, strict=True):
 _RANK_TOLERANCE = 1e-8
 
 
-def parameters_of_body(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
+def body_to_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
     """Standard parameters (10,) of a mass [kg], centre (3,) [m] and inertia (3, 3) about the centre [kg m^2]."""
     c = np.asarray(com, float)
     about = np.asarray(inertia, float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
     return np.array([mass, *(mass * c), *(about[i, j] for i, j in _ENTRIES)])
 
 
-def body_of_parameters(parameters: ArrayLike) -> tuple[float, Array, Array]:
+def parameters_to_body(parameters: ArrayLike) -> tuple[float, Array, Array]:
     """Return mass [kg], centre (3,) [m] and inertia (3, 3) about the centre from standard parameters (10,): the
-    inverse of `parameters_of_body`.
+    inverse of `body_to_parameters`.
     """
     values = np.asarray(parameters, float)
     if values.shape != (10,) or not np.isfinite(values).all() or values[0] <= 0.0:
@@ -93,9 +93,9 @@ class Regressors(Model):
     def inertial_parameters(self, morphology: Morphology | None = None) -> Array:
         """Standard parameters (10 links,) of the robot's description, in the order of the regressors' columns."""
         known, body = self._select(morphology).morphology, self.robot.body
-        rows = [parameters_of_body(body.mass, body.com, body.inertia)]
+        rows = [body_to_parameters(body.mass, body.com, body.inertia)]
         for leg in self.robot.legs:
-            rows += [parameters_of_body(link.mass, link.com, link.inertia) for link in known.links(leg.name)]
+            rows += [body_to_parameters(link.mass, link.com, link.inertia) for link in known.links(leg.name)]
         return np.concatenate(rows)
 
     def inverse_dynamics_regressor(
@@ -181,7 +181,7 @@ class Regressors(Model):
         dimensions = {"R": 2, "p": 1, "q": 1, "nu": 1, "nudot": 1}
         batch = all(np.ndim(value) == 1 + dimensions[name] for name, value in given.items())
         lead = np.shape(given["q"])[:1] if batch else ()
-        arrays = [checked_input(name, value, known, lead) for name, value in given.items()]
+        arrays = [check_input(name, value, known, lead) for name, value in given.items()]
         return [array if batch else array[None] for array in arrays], batch
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexapod_dynamics.dynamics.checks import as_floats, check_robot, checked_input
+from hexapod_dynamics.dynamics.checks import as_floats, check_input, check_robot
 from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, HeldTips, hold_tips
 from hexapod_dynamics.dynamics.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Morphologies = Morphology | Sequence[Morphology] | None
 LEAST_SHARE = 2048  # number of states above which another thread saves time
-FEW = 8  # number of states of a morphology up to which one after the other takes less time
+FEW_STATES = 8  # number of states of a morphology up to which one after the other takes less time
 
 
 class WholeBodyModel(Regressors):
@@ -102,7 +102,7 @@ class WholeBodyModel(Regressors):
         if held is None:  # input that must be converted or refused, or tips that are held more than once over
             nudot, forces, found = self._solve_held((rotation, q, nu, tau), legs, morphology)
             held = nudot, forces
-            if not found.holds:
+            if not found.are_held:
                 message = (
                     f"stance: the tips of {', '.join(legs)} cannot be held: accelerations of up to "
                     f"{found.residual:.3g} m/s^2 remain ({found.tolerance:.1g} allowed), rank {found.rank} of "
@@ -164,7 +164,7 @@ class WholeBodyModel(Regressors):
 
     def _run_batch(self, forward: bool, values: dict[str, ArrayLike], morphology: Morphologies) -> np.ndarray:
         whole = self.robot.joint_count
-        values["q"] = q = _stacked("q", values["q"])
+        values["q"] = q = _as_batch("q", values["q"])
         if q.ndim != 2:
             raise DynamicsError(f"q: shape {q.shape} given, (N, {whole}) needed: a state in each row")
         count = len(q)
@@ -178,13 +178,13 @@ class WholeBodyModel(Regressors):
         in_place = morphology is not one
         n = whole if in_place else self._select(one).n
         shapes = {"R": (3, 3), "q": (whole,), "nu": (6 + n,), "nudot": (6 + n,), "tau": (n,)}
-        given = {name: _stacked(name, value, (count, *shapes[name])) for name, value in values.items()}
+        given = {name: _as_batch(name, value, (count, *shapes[name])) for name, value in values.items()}
         out = np.zeros((count, 6 + n)) if in_place else np.empty((count, 6 + n))
         arrays = [*given.values(), out]
-        if len(set(map(id, many))) * FEW > count:
+        if len(set(map(id, many))) * FEW_STATES > count:
             bad = [self._run_each(forward, many, *arrays)]
         else:
-            groups = self._grouped(many) if in_place else [(one, np.arange(count))]
+            groups = self._group_states(many) if in_place else [(one, np.arange(count))]
             bad = [self._run_group(forward, each, in_place, states, *arrays) for each, states in groups]
         first = min((state for state in bad if state >= 0), default=-1)
         if first >= 0:
@@ -192,7 +192,7 @@ class WholeBodyModel(Regressors):
             self._refuse(known, in_place, first, {name: array[first] for name, array in given.items()})
         return out
 
-    def _grouped(self, morphologies: Sequence[Morphology]) -> list[tuple[Morphology | None, np.ndarray]]:
+    def _group_states(self, morphologies: Sequence[Morphology]) -> list[tuple[Morphology | None, np.ndarray]]:
         """Return the states of each morphology; DynamicsError for what is none of this robot."""
         same: dict[int, list[int]] = {}  # by id: identical objects need no comparison of their contents
         for state, morphology in enumerate(morphologies):
@@ -230,13 +230,13 @@ class WholeBodyModel(Regressors):
             for name, value in values.items():
                 if in_place and name in ("nu", "nudot", "tau"):
                     value = value[moving[6:] if name == "tau" else moving]
-                checked_input(name, value, known)
+                check_input(name, value, known)
         except DynamicsError as error:
             raise DynamicsError(f"state {state}: {error}") from None
         raise DynamicsError(f"state {state}: the result is not finite: {', '.join(values)} are too large")
 
 
-def _stacked(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> np.ndarray:
+def _as_batch(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Return a C-ordered float array of that shape: the given array itself if it is one. Its numbers are not
     checked.
     """

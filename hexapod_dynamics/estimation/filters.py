@@ -19,7 +19,7 @@ from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector, rotation_z
 
 
 class TimedBuffer:
-    """Stores the last values of an array with their times; `at` interpolates linearly, without extrapolation.
+    """Stores the last values of an array with their times; `interpolate` interpolates linearly, without extrapolation.
 
     shape: of one value; without a value, there are zeros. size: number of stored values.
     """
@@ -37,18 +37,18 @@ class TimedBuffer:
         """Store a value at a time [s] later than all stored ones."""
         self._rows.append((time, np.array(value, float)))
 
-    def at(self, time: float) -> np.ndarray:
+    def interpolate(self, time: float) -> np.ndarray:
         """Return the value at `time` [s]."""
-        before, after, share = self._between(time)
+        before, after, share = self._find_neighbours(time)
         return before if share == 0.0 else (1.0 - share) * before + share * after
 
-    def element_at(self, time: float, *index: int) -> float:
+    def interpolate_element(self, time: float, *index: int) -> float:
         """Return one element of the value at `time` [s]."""
-        before, after, share = self._between(time)
+        before, after, share = self._find_neighbours(time)
         here = before.item(*index)
         return here if share == 0.0 else (1.0 - share) * here + share * after.item(*index)
 
-    def _between(self, time: float) -> tuple[np.ndarray, np.ndarray, float]:
+    def _find_neighbours(self, time: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Return two stored values, and the weight of the second one in the value at `time` [s]."""
         before = after = self._rows[-1]
         for before in reversed(self._rows):  # measurements are recent, so this takes only a few steps
@@ -142,7 +142,7 @@ class AttitudeFilter:
 
 
 AXES = ("roll", "pitch", "yaw")
-UNREAD = 1.0  # [s] longest time without a reading of a joint while others are read
+UNREAD_AFTER = 1.0  # [s] longest time without a reading of a joint while others are read
 # Time [s] for which an innovation must exceed its limit; for which everything must fit until the inconsistency ends.
 PATIENCE, CALM = 0.3, 2.0
 
@@ -174,7 +174,7 @@ class InnovationTest:
     def mark_unread(self, time: float, joint: int, silence: float) -> None:
         """Note that a joint was not read for `silence` [s], longer than the limit."""
         self._since[joint] = min(self._since[joint], time - PATIENCE)
-        self._excess[joint] = max(silence / UNREAD, 1.0)
+        self._excess[joint] = max(silence / UNREAD_AFTER, 1.0)
 
     def reset_joint(self, joint: int) -> None:
         """Reset a joint that was read while it executes no command, because it cannot contradict the model then."""

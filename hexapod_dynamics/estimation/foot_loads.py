@@ -28,7 +28,7 @@ from hexapod_dynamics.se3 import rotation_rpy
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-SLOW = 0.02  # [rad/s]
+SLOW_RATE = 0.02  # [rad/s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Servos:
     loaded: float = 0.0
 
     @classmethod
-    def of_robot(cls, robot: Robot) -> Servos:
+    def from_robot(cls, robot: Robot) -> Servos:
         """The servos of the robot file."""
         laws = robot.servo_laws
         names = ("stiffness", "dead_zone", "lag", "feed_forward")
@@ -60,7 +60,7 @@ class Servos:
         zone = self.zone[joints]
         e = lead - (1.0 - self.kind[joints]) * self.lag[joints] * rate
         torque = self.stiffness[joints] * (e - np.clip(e, -zone, zone))
-        moves = rate / np.sqrt(rate**2 + SLOW**2)
+        moves = rate / np.sqrt(rate**2 + SLOW_RATE**2)
         return np.asarray((torque - self.coulomb * moves) / (1.0 + self.loaded * np.sign(torque) * moves), np.float64)
 
 
@@ -73,7 +73,7 @@ class Statics:
     body: Array
     up: Array
 
-    def carried(self, torques: Array) -> Array:
+    def carried_wrench(self, torques: Array) -> Array:
         """Wrench (B, 6) with which the feet lift the body and what it carries, at joint torques (B, n) [N m]."""
         return np.einsum("bij,bj->bi", self.A, self.joints - torques)
 
@@ -92,7 +92,7 @@ class BodyStatics:
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self._rows = np.concatenate([np.arange(6), 6 + np.flatnonzero(self.morphology.moving_mask)])
 
-    def at(self, angles: Array, up: Array) -> Statics:
+    def compute(self, angles: Array, up: Array) -> Statics:
         """Return the Statics at angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN if a leg is nearly
         straight.
         """
@@ -101,36 +101,36 @@ class BodyStatics:
         gravity = np.zeros((B, 6 + n))
         for b in range(B):
             gravity[b, self._rows] = model.gravity_force(turn_upright(up[b]), angles[b], morphology)
-        feet, jacobians = feet_and_jacobians(self.robot, model, angles, morphology)
+        feet, jacobians = compute_feet(self.robot, model, angles, morphology)
         sizes = np.linalg.svd(jacobians, compute_uv=False)
         bent = (sizes[..., 0] <= 40.0 * sizes[..., -1]).all(axis=1)  # of the condition: else a leg is nearly straight
         forces = np.linalg.inv(jacobians[bent])  # a row for each joint: the foot's force at a torque of 1 N m
         wrenches = np.concatenate([forces, np.cross(feet[bent][:, :, None], forces)], axis=-1)
         A = np.full((B, 6, n), np.nan)
         A[bent] = 0.0
-        legs = moving_legs(self.robot, morphology)
+        legs = find_moving_legs(self.robot, morphology)
         joints = np.array([joint for leg in legs for joint in self.robot.leg_joints(leg.name)], np.intp)
         rows = np.ix_(np.flatnonzero(bent), np.arange(6), joints)
         A[rows] = wrenches.reshape(len(wrenches), len(joints), 6).transpose(0, 2, 1)
         return Statics(A, gravity[:, 6:], gravity[:, :6], up)
 
 
-def moving_legs(robot: Robot, morphology: Morphology) -> list[Leg]:
+def find_moving_legs(robot: Robot, morphology: Morphology) -> list[Leg]:
     """Return the legs of which no link is missing and no joint locked."""
     return [leg for leg in robot.legs if morphology.moving_mask[list(robot.leg_joints(leg.name))].all()]
 
 
-def feet_and_jacobians(
+def compute_feet(
     robot: Robot, model: WholeBodyModel, angles: Array, morphology: Morphology | None = None
 ) -> tuple[Array, Array]:
-    """Feet (B, legs, 3) [m] of the `moving_legs`, by default of all legs, and their Jacobians by the leg's joints
+    """Feet (B, legs, 3) [m] of the `find_moving_legs`, by default of all legs, and their Jacobians by the leg's joints
     (B, legs, 3, joints of a leg), base_link axes, at angles (B, n) [rad].
     """
     morphology = Morphology.whole(robot) if morphology is None else morphology
     columns = 5 + np.cumsum(morphology.moving_mask)  # of each joint in a Jacobian
     ends = [
         (leg.name, morphology.links(leg.name)[-1], columns[list(robot.leg_joints(leg.name))])
-        for leg in moving_legs(robot, morphology)
+        for leg in find_moving_legs(robot, morphology)
     ]
     most = max(len(leg.joints) for leg in robot.legs)
     feet, jacobians = np.empty((len(angles), len(ends), 3)), np.zeros((len(angles), len(ends), 3, most))

@@ -22,9 +22,9 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.filters import UNREAD, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
+from hexapod_dynamics.estimation.filters import UNREAD_AFTER, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
-from hexapod_dynamics.estimation.pose_uncertainty import Spread
+from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
 from hexapod_dynamics.estimation.servo_model import DeadBandFilter, ServoLag
 from hexapod_dynamics.estimation.surroundings import EVEN, CarriedLoad, GroundSlope
@@ -71,7 +71,7 @@ class Observer:
     The model's arrays `position`, `rotation`, `q`, `nu` may be read; they are undefined before `started`.
     """
 
-    def __init__(self, robot: Robot, settings: ObserverSettings | None = None, spread: Spread | None = None) -> None:
+    def __init__(self, robot: Robot, settings: ObserverSettings | None = None, spread: PoseDrift | None = None) -> None:
         self.settings = s = settings or ObserverSettings()
         self.robot, self.count = robot, robot.joint_count
         self.steps_ahead = round(s.horizon / HORIZON_PERIOD)  # rows that `predict_path` returns
@@ -87,17 +87,17 @@ class Observer:
         self.commands = ServoCommands(robot, delay=s.command_delay, period=s.command_period, guard=s.guard)
         self.joint_filter = JointFilter(self.count, gain=s.joint_gain)
         self.attitude_filter = AttitudeFilter(tilt_gain=s.tilt_gain, yaw_gain=s.yaw_gain)
-        self.dead_band = DeadBandFilter.of_robot(robot)
+        self.dead_band = DeadBandFilter.from_robot(robot)
         # Whether a joint's load is mostly weight: those that turn about a vertical axis push against each other only.
         self._bears = [joint.kind == "revolute" and abs(joint.axis[2]) < 0.5 for joint in robot.joints]
         self.load = CarriedLoad(model, robot.gravity)
         self.slope = GroundSlope(model, 0.5 * float(robot.body.box[2]))
-        self.servo_lag = ServoLag.of_robot(robot)
+        self.servo_lag = ServoLag.from_robot(robot)
         model.set_velocity_feed_forward(self.servo_lag.adopt_feed_forward())
         self.odometry = OdometryCorrection(model, robot, spread)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
-        self._adopt(Morphology.whole(robot))
+        self._store_morphology(Morphology.whole(robot))
         # Times [s]: of the state, of its first measured joint, of the last update of what is learnt.
         self.time = math.nan  # before the start
         self._first: float | None = None
@@ -169,7 +169,7 @@ class Observer:
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
         """Process the angle [rad] of one joint measured at `time`: the servos are read one after the other."""
-        modelled = self._joints.element_at(time, 0, joint) if self.started else angle
+        modelled = self._joints.interpolate_element(time, 0, joint) if self.started else angle
         rate, joints = self.nu.item(6 + joint), self.joint_filter
         if not joints.measure(time, joint, angle, modelled, rate):
             return
@@ -185,9 +185,9 @@ class Observer:
             self._reach = self.commands.period
             return
         if self._learns:
-            stretch = self._joints.element_at(time, 2, joint)
+            stretch = self._joints.interpolate_element(time, 2, joint)
             if self._bears[joint]:
-                self.dead_band.measure(joint, self._joints.element_at(time, 1, joint) - angle, stretch, rate)
+                self.dead_band.measure(joint, self._joints.interpolate_element(time, 1, joint) - angle, stretch, rate)
             else:
                 self.odometry.strides.read_coxa(angle - modelled, stretch)
             self.servo_lag.measure(angle - modelled, rate)
@@ -210,7 +210,7 @@ class Observer:
         """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
         self._attitude = rotation
         if self.started:
-            turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
+            turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.interpolate(time)))
             innovation = self.attitude_filter.innovation.tolist()
             if self.following:
                 self.consistency.check_attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
@@ -247,11 +247,11 @@ class Observer:
         place_returned(self.robot, self.morphology, morphology, *place, self.model.ground_height)
         if morphology != self.morphology and self.started:
             self.slope.recall(self.time)
-        self._adopt(morphology)
+        self._store_morphology(morphology)
         self.model.set_morphology(morphology)
         self.consistency.clear()
 
-    def _adopt(self, morphology: Morphology) -> None:
+    def _store_morphology(self, morphology: Morphology) -> None:
         """Store a morphology and those of its values that are used often."""
         self.morphology, self._intact = morphology, morphology.is_intact
         self._existing = np.flatnonzero(morphology.existing_mask).tolist()
@@ -309,14 +309,14 @@ class Observer:
             self.servo_lag.forget(passed)
             if self._learns:
                 self.dead_band.forget(passed)
-                self.model.set_dead_band(self.dead_band.band)
+                self.model.set_dead_band(self.dead_band.certain_band)
                 self.model.set_velocity_feed_forward(self.servo_lag.adopt_feed_forward())
             self.slope.store()
             self._learnt_at = time
         self.odometry.strides.note_model(time, velocity, self.nu, self.rotation[2], time - since)
         innovation = self.attitude_filter.innovation.tolist()
         turned = innovation[2] if time - self._attitude_time < EVEN else 0.0
-        self.odometry.lengthen(time, turned, self._learns)
+        self.odometry.correct_length(time, turned, self._learns)
         self._assess(time)
         self.odometry.advance(time, roll_pitch_yaw(self.rotation)[2], self.confidence[0] != "ok", innovation)
         return True
@@ -325,11 +325,11 @@ class Observer:
         """Test which joints are silent, and update `confidence`."""
         read_at, newest = self.joint_filter.fresh_time.tolist(), self._joints_time
         for joint in self._existing:
-            if UNREAD < newest - read_at[joint] < math.inf:
+            if UNREAD_AFTER < newest - read_at[joint] < math.inf:
                 self.consistency.mark_unread(time, joint, newest - read_at[joint])
         self.confidence = self.consistency.level(time)
 
-    def begin_at(self, x: float, y: float, yaw: float) -> None:
+    def set_start_pose(self, x: float, y: float, yaw: float) -> None:
         """Set the position [m] and heading [rad] at which the state starts; to be called before it has started."""
         self._origin = (np.array([x, y]), yaw)
 
@@ -361,7 +361,7 @@ class Observer:
             tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
         # The ground is level at the start; after a restart it has the same height below the robot as before.
         ground = self.model.ground_height(*self.position[:2])
-        self.model.lay_ground(np.zeros(2), place[0], place[1], ground if np.isfinite(ground) else 0.0)
+        self.model.set_ground(np.zeros(2), place[0], place[1], ground if np.isfinite(ground) else 0.0)
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
         self.position[2] = self.model.resting_height()
         self.position[:2] = place

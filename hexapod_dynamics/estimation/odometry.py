@@ -25,7 +25,7 @@ no such effect. p [rad] is the servos' play, which no reading shows; 0 where `id
 a robot that walks as its model is 0.
 
 SURGE, DEFLECTION, PITCHING and CALM: least squares of 800 walks of 30 s in both physics: 320 truths servos=real (seeds
-6240 to 6399, 6440 to 6599; 640 walks) and 80 whose servos are springs (`random_truth`, seed 8600; 160 walks), half of
+6240 to 6399, 6440 to 6599; 640 walks) and 80 whose servos are springs (`draw_truth`, seed 8600; 160 walks), half of
 them of each gait, half on rough ground. They leave 1.8 % (standard deviation) of 2.5 %, each tenth of the robots
 predicted from the others. STUMBLE: of 91 walks of 60 s of random truths on MuJoCo (benchmark/prediction.py; adaptive
 gait: seeds 2000, 3000 and 5100; tripod gait: 2500 and 5000); EVEN and LARGEST are set so that it acts only where feet
@@ -44,14 +44,14 @@ from statistics import mean
 import numpy as np
 
 from hexapod_dynamics.estimation.filters import TimedBuffer
-from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
+from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift, PoseUncertainty
 from hexapod_dynamics.estimation.servo_model import LOADED, MEMORY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Predictor
 
 PRIOR, SLOW = 3.0, 0.02  # weight of the prior [s of walking]; the slowest modelled speed [m/s] that is walking
-USUAL = 0.0044  # mean square of m [m^2/s^4], of 80 walks
-READINGS = 67.0  # of coxae a second
+USUAL_SQUARE = 0.0044  # mean square of m [m^2/s^4], of 80 walks
+READING_RATE = 67.0  # of coxae a second
 
 
 class BandPass:
@@ -61,7 +61,7 @@ class BandPass:
         self._low, self._high = (-2.0 * math.pi * corner for corner in (0.5, 2.0))
         self._slow = self._fast = 0.0
 
-    def begin(self, value: float) -> None:
+    def start(self, value: float) -> None:
         """Start as if the value had been the same for ever."""
         self._slow = self._fast = value
 
@@ -89,9 +89,9 @@ class StrideMeasures:
         self._modelled.clear()
         self._felt = -math.inf  # time of the last sample of the IMU
         self._along = self._across = 0.0  # modelled velocity, low-pass filtered [m/s]
-        self._product, self._square = PRIOR * USUAL, PRIOR * USUAL
+        self._product, self._square = PRIOR * USUAL_SQUARE, PRIOR * USUAL_SQUARE
         self._pitched, self._walked = 0.0, PRIOR
-        self._deflected, self._readings = 0.0, PRIOR * READINGS
+        self._deflected, self._readings = 0.0, PRIOR * READING_RATE
 
     @property
     def surge(self) -> float:
@@ -138,12 +138,12 @@ class StrideMeasures:
         if dt <= 0.0:
             return
         self._felt = time
-        values = (acceleration[0], acceleration[1], *self._modelled.at(time).tolist(), rate[0], rate[1])
+        values = (acceleration[0], acceleration[1], *self._modelled.interpolate(time).tolist(), rate[0], rate[1])
         if dt > 0.03:
             # The filters begin again: at 25 samples a second the shocks of the feet are aliased into the band, and
             # surge was 0.2 instead of 0.9 (8 walks).
             for band, value in zip(self._bands, values, strict=True):
-                band.begin(value)
+                band.start(value)
             return
         ax, ay, mx, my, wx, wy = [band.step(value, dt) for band, value in zip(self._bands, values, strict=True)]
         speed = math.hypot(self._along, self._across)
@@ -152,12 +152,12 @@ class StrideMeasures:
         ux, uy = self._along / speed, self._across / speed
         a, m, pitch_rate = ux * ax + uy * ay, ux * mx + uy * my, ux * wy - uy * wx
         kept, prior = 1.0 - dt / MEMORY, PRIOR * dt / MEMORY  # the weight of the data decays towards the prior
-        self._product = kept * self._product + prior * USUAL + a * m * dt
-        self._square = kept * self._square + prior * USUAL + m * m * dt
+        self._product = kept * self._product + prior * USUAL_SQUARE + a * m * dt
+        self._square = kept * self._square + prior * USUAL_SQUARE + m * m * dt
         self._pitched = kept * self._pitched + pitch_rate * pitch_rate * dt
         self._walked = kept * self._walked + prior + dt
         self._deflected *= kept
-        self._readings = kept * self._readings + prior * READINGS
+        self._readings = kept * self._readings + prior * READING_RATE
 
     def read_coxa(self, residual: float, stretch: float) -> None:
         """Process a coxa's reading: measured less modelled angle, stretch of the model's servo spring [rad]."""
@@ -171,7 +171,7 @@ SURGE, DEFLECTION = 0.0353, 20.6  # [1], [1/rad]
 PITCHING, CALM = 1.99, 0.0218  # [s/rad], [rad/s]
 STUMBLE, PLAY = 22.0, 3.0  # [1/rad]
 EVEN, LARGEST = math.radians(0.3), math.radians(0.8)  # changes of the heading that count, and the largest of them [rad]
-MOST = 0.1  # bound of each share: it is beyond what any of these walks has, as that of `surge`
+MAX_SHARE = 0.1  # bound of each share: it is beyond what any of these walks has, as that of `surge`
 
 
 class SpeedFactor:
@@ -196,8 +196,8 @@ class SpeedFactor:
         turned = yaw_innovation - self._mean
         self._mean -= turned * math.expm1(-dt / 2.0)
         surge = SURGE * (1.0 - min(max(strides.surge, 0.0), 2.0))
-        deflected = min(max(DEFLECTION * strides.deflection, -MOST), MOST)
-        pitched = min(PITCHING * max(strides.pitching - CALM, 0.0), MOST)
+        deflected = min(max(DEFLECTION * strides.deflection, -MAX_SHARE), MAX_SHARE)
+        pitched = min(PITCHING * max(strides.pitching - CALM, 0.0), MAX_SHARE)
         stumbled = STUMBLE * max(min(abs(turned), LARGEST) - EVEN, 0.0)
         self.share = surge + deflected - pitched - stumbled + PLAY * self._play
         return self.share
@@ -213,7 +213,7 @@ class OdometryCorrection:
         spread: standard deviations from which the covariance is computed.
     """
 
-    def __init__(self, model: Predictor, robot: Robot, spread: Spread | None = None) -> None:
+    def __init__(self, model: Predictor, robot: Robot, spread: PoseDrift | None = None) -> None:
         self._model = model
         self.speed_factor = SpeedFactor(mean(law.play for law in robot.servo_laws))
         self.strides, self.uncertainty = StrideMeasures(robot.gravity), PoseUncertainty(spread)
@@ -228,7 +228,7 @@ class OdometryCorrection:
         self.speed_factor.clear()
         self.strides.clear()
 
-    def lengthen(self, time: float, turned: float, trusted: bool) -> None:
+    def correct_length(self, time: float, turned: float, trusted: bool) -> None:
         """Correct the position along the ground by the speed factor's share of the modelled way.
 
         Args:

@@ -28,15 +28,15 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-LEAST = 8.0  # [s] duration of cycles until the first estimate
-FEWEST = 4  # number of cycles until the first estimate, and before those in which a change is looked for
+MIN_DURATION = 8.0  # [s] duration of cycles until the first estimate
+MIN_CYCLES = 4  # number of cycles until the first estimate, and before those in which a change is looked for
 _ROWS = 64
 # Least standard deviations of one cycle: mass [kg], first moments [kg m].
-CYCLE = np.array([0.05, 0.003, 0.003])
-SIGNIFICANT = 3.0  # number of standard deviations at which something contradicts a payload
+CYCLE_DEVIATION = np.array([0.05, 0.003, 0.003])
+SIGNIFICANCE = 3.0  # number of standard deviations at which something contradicts a payload
 
 
-class Unknown(NamedTuple):
+class ServoUncertainty(NamedTuple):
     """Standard deviations of what dead zones, friction and stiffnesses leave unknown.
 
     relative, mass [kg]: of the mass; moment [kg m]: of the first moments; of_robot [kg m]: of those of the whole robot
@@ -51,7 +51,7 @@ class Unknown(NamedTuple):
     of_robot: float
 
 
-HEIGHT = 0.05  # of a payload over base_link's origin, +- 30 mm [m]
+PAYLOAD_HEIGHT = 0.05  # of a payload over base_link's origin, +- 30 mm [m]
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,12 @@ class PayloadEstimator:
         self._setpoints[row] = self.windows.setpoints
         self._count += 1
         recent = max(2, round(4.0 / self.windows.period))  # of the last 4 s
-        if self._averaged >= recent + FEWEST and self._changed(recent):
-            self._keep(max(recent // 2, 1))
+        if self._averaged_cycles >= recent + MIN_CYCLES and self._has_changed(recent):
+            self._keep_last(max(recent // 2, 1))
             self._tared_count = 0
         elif self._tared_count:
-            self._go_on_taring()
-        if self._known:
+            self._extend_tare()
+        if self._is_known:
             if self._held is not None:
                 self._set_carried(self._held)
             elif self.tare_first and not self.tared:
@@ -159,7 +159,7 @@ class PayloadEstimator:
 
     def tare(self) -> bool:
         """Define the present load as zero; return False if there is no estimate yet."""
-        if not self._known:
+        if not self._is_known:
             return False
         self._set_carried(np.zeros(3))
         return True
@@ -168,17 +168,17 @@ class PayloadEstimator:
 
     def estimate(self) -> Payload:
         """Return the payload as it is known now."""
-        reason = self._unseen()
-        if not reason and not self._known:
-            reason = f"{self._averaged * self.windows.period:.0f} s of measurements, {LEAST:.0f} s needed"
+        reason = self._find_obstacle()
+        if not reason and not self._is_known:
+            reason = f"{self._averaged_cycles * self.windows.period:.0f} s of measurements, {MIN_DURATION:.0f} s needed"
         if reason:
             return Payload(0.0, 0.0, 0.0, math.inf, math.inf, math.inf, self.tared, reason, self._expected)
-        value, covariance = self._solve(self._rows(self._averaged))
+        value, covariance = self._solve(self._rows(self._averaged_cycles))
         mass = float(value[0])
         least = max(abs(mass), 1e-3)
         up = self._ups[(self._count - 1) % len(self._ups)]
         height = 0.03 * math.hypot(up[0], up[1])
-        unknown = self._unknown()
+        unknown = self._find_unknown()
         share = min(max(abs(mass) / 0.15, 0.5), 1.0)
         scaled = abs(mass) if self.tared else self._weight + mass
         covariance[0, 0] += (unknown.relative * scaled) ** 2 + (unknown.mass * share) ** 2
@@ -204,29 +204,29 @@ class PayloadEstimator:
     # ---- inside ----------------------------------------------------------------------------------------------------
 
     @property
-    def _averaged(self) -> int:
+    def _averaged_cycles(self) -> int:
         """Number of cycles that are averaged."""
-        return min(self._count, max(FEWEST, round(20.0 / self.windows.period)), _ROWS)
+        return min(self._count, max(MIN_CYCLES, round(20.0 / self.windows.period)), _ROWS)
 
     @property
-    def _known(self) -> bool:
+    def _is_known(self) -> bool:
         """Whether enough has been measured."""
-        return self._averaged >= FEWEST and self._averaged * self.windows.period >= LEAST
+        return self._averaged_cycles >= MIN_CYCLES and self._averaged_cycles * self.windows.period >= MIN_DURATION
 
-    def _unknown(self) -> Unknown:
+    def _find_unknown(self) -> ServoUncertainty:
         """What is unknown of the servos: of a catalogue, identified, identified while the body sways."""
         if not self.robot.joint_servos:
-            return Unknown(0.2, 0.06, 0.014, 0.1)
-        if self._tare_swayed and self._swayed:
-            return Unknown(0.04, 0.015, 0.0025, 0.01)
-        return Unknown(0.06, 0.055, 0.01, 0.01)
+            return ServoUncertainty(0.2, 0.06, 0.014, 0.1)
+        if self._tare_swayed and self._has_swayed:
+            return ServoUncertainty(0.04, 0.015, 0.0025, 0.01)
+        return ServoUncertainty(0.06, 0.055, 0.01, 0.01)
 
     @property
-    def _swayed(self) -> bool:
+    def _has_swayed(self) -> bool:
         """Whether the body swayed in the averaged cycles, so that the servos' rounding errors differ between them: the
         median deviation of the joints' mean set-points exceeds a count.
         """
-        means = self._setpoints[self._rows(self._averaged)][:, self.morphology.moving_mask]
+        means = self._setpoints[self._rows(self._averaged_cycles)][:, self.morphology.moving_mask]
         # Medians: a step of the body, or the start of the walk in the first cycle, is no sway.
         spread = np.median(np.abs(means - np.median(means, axis=0)), axis=0)
         return bool(np.median(spread) > self.robot.servo.resolution)
@@ -235,7 +235,7 @@ class PayloadEstimator:
         """Return the rows of the `last` cycles without the last `before`."""
         return np.arange(self._count - last, self._count - before) % _ROWS
 
-    def _keep(self, last: int) -> None:
+    def _keep_last(self, last: int) -> None:
         """Discard all cycles except the `last` ones."""
         rows = self._rows(last)
         for kept in (self._wrenches, self._ups, self._setpoints):
@@ -246,7 +246,7 @@ class PayloadEstimator:
         """Matrices of the least-squares fit: (3, 6) from a wrench to (m, m cx, m cy), and (6, 3) back."""
         u = self._ups[rows].mean(axis=0)
         H = np.zeros((6, 3))
-        H[:3, 0], H[3:, 0] = u, np.cross([0.0, 0.0, HEIGHT], u)
+        H[:3, 0], H[3:, 0] = u, np.cross([0.0, 0.0, PAYLOAD_HEIGHT], u)
         H[3:, 1], H[3:, 2] = np.cross([1.0, 0.0, 0.0], u), np.cross([0.0, 1.0, 0.0], u)
         H *= self.robot.gravity
         weighted = H.T / np.repeat([2.0**2, 0.2**2], 3)  # [N, N m] noise of a cycle's wrench
@@ -255,7 +255,7 @@ class PayloadEstimator:
     def _scatter(self, rows: Rows) -> Array:
         """Covariance (3, 3) of (m, m cx, m cy) of one cycle."""
         values = self._wrenches[rows] @ self._fit(rows)[0].T
-        return np.asarray(np.cov(values.T) + np.diag(CYCLE**2), np.float64)
+        return np.asarray(np.cov(values.T) + np.diag(CYCLE_DEVIATION**2), np.float64)
 
     def _solve(self, rows: Rows) -> tuple[Array, Array]:
         """Estimate (3,) of (m, m cx, m cy) and its covariance (3, 3) from the scatter of the cycles and the tare."""
@@ -264,11 +264,11 @@ class PayloadEstimator:
 
     def _set_carried(self, carried: Array) -> None:
         """Make the present cycles the tare of a robot that carries (m, m cx, m cy)."""
-        rows = self._rows(self._averaged)
+        rows = self._rows(self._averaged_cycles)
         self._carried, self._tared_sum, self._tared_count = carried, self._wrenches[rows].sum(axis=0), len(rows)
         self._since_tare = 0
         self._average_tare(rows)
-        self.tared, self._held, self._tare_swayed = True, None, self._swayed
+        self.tared, self._held, self._tare_swayed = True, None, self._has_swayed
         self._expected = (float(carried[0]), float(carried[1]), float(carried[2]))
 
     def _average_tare(self, rows: Rows) -> None:
@@ -276,7 +276,7 @@ class PayloadEstimator:
         self._bias = self._tared_sum / self._tared_count - self._fit(rows)[1] @ self._carried
         self._bias_covariance = self._scatter(rows) / self._tared_count
 
-    def _go_on_taring(self) -> None:
+    def _extend_tare(self) -> None:
         """Add a cycle to the tare: the one before the last 20 s, if these agree with the tare within two standard
         deviations, up to a minute.
 
@@ -297,18 +297,18 @@ class PayloadEstimator:
         if self._tared_count * self.windows.period > 60.0:
             self._tared_count = 0
 
-    def _changed(self, recent: int) -> bool:
+    def _has_changed(self, recent: int) -> bool:
         """Whether the load of the `recent` cycles differs from the previous ones by four standard deviations."""
-        new, old = self._rows(recent), self._rows(self._averaged, recent)
+        new, old = self._rows(recent), self._rows(self._averaged_cycles, recent)
         fit = self._fit(new)[0]
         before, after = self._wrenches[old] @ fit.T, self._wrenches[new] @ fit.T
         # The scatter of few cycles may be too small by chance: Student's t has a variance of n / (n - 2).
         count = len(old) - 1
-        usual = before.var(axis=0, ddof=1) * count / (count - 2.0) + CYCLE**2
+        usual = before.var(axis=0, ddof=1) * count / (count - 2.0) + CYCLE_DEVIATION**2
         step = (after.mean(axis=0) - before.mean(axis=0)) ** 2 / (usual * (1.0 / len(new) + 1.0 / len(old)))
         return bool(step.max() > 16.0)
 
-    def _unseen(self) -> str:
+    def _find_obstacle(self) -> str:
         """Return why the load cannot be estimated in this morphology; empty if it can."""
         morphology = self.morphology
         legs = [leg for leg in self.robot.legs if morphology.has_leg(leg.name)]
@@ -326,14 +326,14 @@ class PayloadEstimator:
     ) -> str:
         """Return what contradicts a payload on the body."""
         mass = float(value[0])
-        if mass < -SIGNIFICANT * deviation:
+        if mass < -SIGNIFICANCE * deviation:
             return "lighter than the tared robot: taken off, a part is lost, or the body rests on something"
         half = 0.5 * np.asarray(self.robot.body.box)[:2] + 0.05  # [m]
-        if mass > SIGNIFICANT * deviation and (
-            abs(x) - SIGNIFICANT * spread[0] > half[0] or abs(y) - SIGNIFICANT * spread[1] > half[1]
+        if mass > SIGNIFICANCE * deviation and (
+            abs(x) - SIGNIFICANCE * spread[0] > half[0] or abs(y) - SIGNIFICANCE * spread[1] > half[1]
         ):
             return "its centre is outside of the body: a leg carries more than it should, or one is lost"
         moment = float(value[1:] @ np.linalg.solve(covariance[1:, 1:], value[1:]))
-        if mass < deviation and moment > SIGNIFICANT**2 + 2.0:
+        if mass < deviation and moment > SIGNIFICANCE**2 + 2.0:
             return "a moment without a weight: a leg has lost a part, or the load has moved since the tare"
         return ""

@@ -20,7 +20,7 @@ from hexapod_dynamics.estimation.foot_loads import BodyStatics, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
-STANDING = 1.25  # [s] duration of a "cycle" if no period is known
+STANDING_PERIOD = 1.25  # [s] duration of a "cycle" if no period is known
 _ROWS = 32  # number of commands that are stored
 
 
@@ -34,7 +34,7 @@ class WrenchWindows:
         self.robot, self.model = robot, WholeBodyModel(robot)
         self.morphology = Morphology.whole(robot)
         self._statics = BodyStatics(robot, self.model, self.morphology)
-        self.servos = Servos.of_robot(robot)
+        self.servos = Servos.from_robot(robot)
         n = robot.joint_count
         laws = robot.joint_servos
         self._delay = [law.latency for law in laws] if laws else [command_delay] * n
@@ -46,7 +46,7 @@ class WrenchWindows:
         self._last: dict[int, tuple[int, float, float, float, float]] = {}
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
         self._begin, self._now = math.nan, math.nan
-        self.period = self._next_period = STANDING
+        self.period = self._next_period = STANDING_PERIOD
         self._wrench, self._cycle_up, self._windows = np.zeros(6), np.zeros(3), 0
         self.setpoints = np.zeros(n)  # mean of the set-points in the cycle that `close` has returned last [rad]
         self._sent, self._sent_count = np.zeros(n), 0
@@ -55,7 +55,7 @@ class WrenchWindows:
         """Set the period [s] of the steps from the next cycle on; None if the robot stands, or walks without a
         period.
         """
-        self._next_period = STANDING if period is None else period
+        self._next_period = STANDING_PERIOD if period is None else period
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the remaining parts of the robot."""
@@ -167,10 +167,10 @@ class WrenchWindows:
         if not complete:
             return None
         self._begin = begin
-        statics = self._statics.at(angles[None], self._up[None])
+        statics = self._statics.compute(angles[None], self._up[None])
         if not np.isfinite(statics.A).all():
             return None
-        return (statics.carried(torques[None]) - statics.body)[0]
+        return (statics.carried_wrench(torques[None]) - statics.body)[0]
 
     def _integrate(self) -> Array:
         """Return the integrals (3, n) of angle, torque and 1 over the times between the readings of the open window."""

@@ -39,13 +39,13 @@ import numpy as np
 
 from hexapod_dynamics.robot import Robot
 
-SMOOTH = 0.04  # [s] time constant of the speed
+SPEED_SMOOTHING = 0.04  # [s] time constant of the speed
 # Way [m] in which dead band and slope are learnt: some 15 s of walking.
 LEARNT = 1.2
 
 
 @dataclass(frozen=True)
-class Spread:
+class PoseDrift:
     """Standard deviations: of s, l, g and h [1], of b [rad/s], of the noise, of the start.
 
     rate [rad/s]: of b, the mean of the chip's noise over the 100 samples of a calibration. way_noise [m/sqrt(m)].
@@ -65,7 +65,7 @@ class Spread:
     feet that creep down a slope that they walk across at low friction, and tilt and tilt_share smaller, for 29 walks of
     both gaits of seeds 7000 and 8000. angles_along: of 12 walks with servos=real (seeds 20 to 31), whose errors along
     were 3 % (rms) at angles of 1 degree. angles_across, angles_slope, climb: of 14 walks with servos=real,hips=2,
-    leg_yaw=1 (seeds 300 to 313; errors across 1.6 %, of z less the IMU's share 0.4 %) and 8 of `random_truth` (200 to
+    leg_yaw=1 (seeds 300 to 313; errors across 1.6 %, of z less the IMU's share 0.4 %) and 8 of `draw_truth` (200 to
     207; of z 0.4 %).
     """
 
@@ -91,7 +91,7 @@ class Spread:
     angles_slope: float = 0.2
 
     @classmethod
-    def of_robot(cls, robot: Robot, mounting: float = 0.0, angles: float = 0.0) -> Spread:
+    def from_robot(cls, robot: Robot, mounting: float = 0.0, angles: float = 0.0) -> PoseDrift:
         """The spread of a robot: `mounting` and `angles` [rad] where its file does not say how well it is identified.
 
         Where it does, mounting is that of the IMU, and angles is of the servos' zeros and of the place of a joint
@@ -108,8 +108,8 @@ class Spread:
 class PoseUncertainty:
     """Covariance of a predicted pose; spread: a Spread."""
 
-    def __init__(self, spread: Spread | None = None) -> None:
-        self.spread = spread or Spread()
+    def __init__(self, spread: PoseDrift | None = None) -> None:
+        self.spread = spread or PoseDrift()
         self.pose = np.zeros((6, 6))  # x, y, z [m], roll, pitch, yaw [rad], world axes; as nav_msgs/Odometry
         self._transition, self._noise = np.eye(8), np.zeros(8)  # of the error e
         self.clear()
@@ -168,7 +168,7 @@ class PoseUncertainty:
         """Return a^2 dt [m^2/s^3] of a step of a length [m] in a time [s]."""
         if dt <= 0.0:
             return 0.0
-        a = (way / dt - self._speed) * -math.expm1(-dt / SMOOTH) / dt
+        a = (way / dt - self._speed) * -math.expm1(-dt / SPEED_SMOOTHING) / dt
         self._speed += a * dt
         return min(abs(a), 3.0) ** 2 * dt  # [m/s^2]
 

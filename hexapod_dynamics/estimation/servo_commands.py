@@ -158,7 +158,7 @@ class ServoCommands:
     def __init__(self, robot: Robot, *, delay: float, period: float, guard: GuardSettings | None = None) -> None:
         count = robot.joint_count
         self.delay, self.period = delay, period
-        self.guard = PoseGuard.of_robot(robot, guard)
+        self.guard = PoseGuard.from_robot(robot, guard)
         self._servo_map = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in robot.joints) else None
         self.history = CommandHistory(count, period=period)
         self.commanded, self.commanded_rate = np.full(count, np.nan), np.zeros(count)
@@ -192,7 +192,7 @@ class ServoCommands:
             positions[list(without)] = np.nan
         setpoints = self.guard.update(positions, self.torques, interval)
         if self._servo_map is not None:
-            setpoints = self._servo_map.quantised(setpoints)
+            setpoints = self._servo_map.quantise(setpoints)
         self.setpoints = setpoints
         self.history.append(time, setpoints)
         self._pending.append((time + self.delay, setpoints, interval))

@@ -41,7 +41,7 @@ LOADED = 7e-3
 MEMORY = 30.0
 
 
-def weight_of_reading(rate: float) -> float:
+def compute_weight(rate: float) -> float:
     """Return the weight [1/rad^2] of a reading while the joint turns at a rate [rad/s]."""
     variance = 4e-3**2 + (0.01 * rate) ** 2  # of a reading [rad], and by that of its time [s]
     return 1.0 / (10.0 * variance)  # the errors of successive readings are correlated: ten count as one
@@ -62,13 +62,13 @@ class DeadBandFilter:
         self._information, self._sums = np.diag(self._prior), self._prior_sums.copy()
 
     @classmethod
-    def of_robot(cls, robot: Robot) -> DeadBandFilter:
+    def from_robot(cls, robot: Robot) -> DeadBandFilter:
         """Return the filter of a Robot, with the dead zone of its servos if it has been identified."""
         identified = mean(servo.dead_zone for servo in robot.joint_servos) if robot.joint_servos else None
         return cls(robot.joint_count, 4.0 * robot.servo.resolution, identified)
 
     @property
-    def band(self) -> float:
+    def certain_band(self) -> float:
         """The certain part of the dead band [rad]: the estimate less its standard deviation."""
         covariance = np.linalg.inv(self._information)
         least = covariance[1] @ self._sums - np.sqrt(covariance[1, 1])
@@ -82,7 +82,7 @@ class DeadBandFilter:
         """
         if abs(stretch) < LOADED:
             return
-        weight, sign = weight_of_reading(rate), 1.0 if stretch > 0.0 else -1.0
+        weight, sign = compute_weight(rate), 1.0 if stretch > 0.0 else -1.0
         equation = ((0, stretch), (1, sign), (2 + joint, 1.0))
         for i, here in equation:
             self._sums[i] += weight * lag * here
@@ -115,7 +115,7 @@ class ServoLag:
         self._information = self._sum = 0.0
 
     @classmethod
-    def of_robot(cls, robot: Robot) -> ServoLag:
+    def from_robot(cls, robot: Robot) -> ServoLag:
         """Return the ServoLag of a Robot, with the damping of its servos that `identify` has found, if any."""
         servos = robot.joint_servos
         identified = mean(each.feed_forward for each in servos) if servos else None
@@ -128,12 +128,12 @@ class ServoLag:
 
     def measure(self, residual: float, rate: float) -> None:
         """Learn from one reading; residual: measured less modelled angle [rad]; rate: of the modelled joint [rad/s]."""
-        residual = self.behind_feed_forward(residual, rate)
-        weight = rate * weight_of_reading(rate)
+        residual = self.refer_to_feed_forward(residual, rate)
+        weight = rate * compute_weight(rate)
         self._information += weight * rate
         self._sum -= weight * min(max(residual, -LARGEST), LARGEST)
 
-    def behind_feed_forward(self, residual: float, rate: float) -> float:
+    def refer_to_feed_forward(self, residual: float, rate: float) -> float:
         """Return `residual` [rad] as it would be if the model's servos fed the rate [rad/s] forward."""
         return residual - (1.0 - self._modelled) * self._damping_time * rate
 

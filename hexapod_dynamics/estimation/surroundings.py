@@ -18,7 +18,7 @@ from hexapod_dynamics.simulation import Predictor
 # A longer time [s] between two attitudes comes from a stall, after which model and robot differ by the missed motion:
 # no slope is learnt from it.
 EVEN = 0.05
-RECALLING = 0.1  # [rad/s] at which the ground turns back after a change of the morphology
+RECALL_RATE = 0.1  # [rad/s] at which the ground turns back after a change of the morphology
 
 
 class GroundSlope:
@@ -69,17 +69,17 @@ class GroundSlope:
             return
         if self._recalled is not None:
             way = self._recalled - model.slope
-            model.tilt_ground_to(model.slope + np.minimum(np.maximum(way, -RECALLING * dt), RECALLING * dt))
-            if np.abs(way).max() < RECALLING * dt:
+            model.tilt_ground_to(model.slope + np.minimum(np.maximum(way, -RECALL_RATE * dt), RECALL_RATE * dt))
+            if np.abs(way).max() < RECALL_RATE * dt:
                 self._recalled = None
         if time - self._low_at > 4.0:
             # Smaller tilts [rad] have other causes: the IMU's mounting and offsets, play of joints.
-            unexplained = [each - _bounded(each, 0.005) for each in tilt]
+            unexplained = [each - _limit(each, 0.005) for each in tilt]
             if any(unexplained):  # learnt within a second, no faster than 1 degree a second
-                model.tilt_ground([dt * _bounded(each, 0.0175) for each in unexplained])
+                model.tilt_ground([dt * _limit(each, 0.0175) for each in unexplained])
 
 
-def _bounded(value: float, most: float) -> float:
+def _limit(value: float, most: float) -> float:
     """Return the value limited to -most..most."""
     return max(-most, min(most, value))
 

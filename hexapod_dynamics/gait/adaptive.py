@@ -23,8 +23,8 @@ from hexapod_dynamics.gait.plan_change import (
     NOMINAL_VELOCITY,
     Arrival,
     PlanChanger,
-    continue_from,
-    stance_holds,
+    blend_from,
+    is_stance_stable,
 )
 from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -91,7 +91,7 @@ class AdaptiveGait(Gait):
         self.changes = PlanChanger(self, find_library(robot, self._plans))
         self.changes.adopt_morphology(morphology)
         if self.limiter.given_up and morphology is None:
-            raise HexapodError(self.limiter.out_of_reach())
+            raise HexapodError(self.limiter.describe_reach())
         self.reset()
         self.changes.warn_of_no_plan()
         return self
@@ -100,12 +100,12 @@ class AdaptiveGait(Gait):
         """Return an independent gait of the same settings in the same state; it has no worker."""
         if self.robot is not None:
             self.changes.finish()
-        twin = self.twin()
+        twin = self.copy_without_worker()
         if self.robot is not None:
             twin.changes.arrival = Arrival(self.robot.joint_count, self.changes.arrival.legs)  # it gets no measurements
         return twin
 
-    def twin(self) -> AdaptiveGait:
+    def copy_without_worker(self) -> AdaptiveGait:
         """Return a copy as it is, which changes its plan independently and at once."""
         twin, shared = object.__new__(type(self)), [self.robot, self.settings, self._plans, self.planner]
         if self.robot is not None:
@@ -137,7 +137,7 @@ class AdaptiveGait(Gait):
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed: scaled down as a whole to what is possible."""
-        return self.limiter.possible(vx, vy, wz)[0]
+        return self.limiter.find_possible_twist(vx, vy, wz)[0]
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist; return the twist that will be followed, see `limit_command`."""
@@ -173,10 +173,10 @@ class AdaptiveGait(Gait):
         if state.mode not in ON_FEET or len(others) < FEWEST_LEGS:
             return False
         sway, up = self.data.body_place
-        if not stance_holds(self.robot, self.data, others):
+        if not is_stance_stable(self.robot, self.data, others):
             return False
         state.probed = self.robot.leg_names.index(leg) + 1.0
-        continue_from(self.data, sway, up)
+        blend_from(self.data, sway, up)
         state.skip_pause = 0.0
         self.data.enter(Mode.SETTLE)
         return True
@@ -217,7 +217,7 @@ class AdaptiveGait(Gait):
         self.settings = replace(before, **given)
         self.limiter.apply_feasible_settings()
         if self.limiter.given_up:
-            reason = self.limiter.out_of_reach()
+            reason = self.limiter.describe_reach()
             self.settings = before
             self.limiter.apply_feasible_settings()
             raise HexapodError(reason)
@@ -272,7 +272,7 @@ class AdaptiveGait(Gait):
         self.check_step(dt)
         changes, state = self.changes, self.data.state
         changes.adopt()
-        if changes.choice.new_plan():
+        if changes.choice.add_new_plan():
             changes.change(changes.target)
         changes.arrive(dt)
         if dt > 0.0:
@@ -314,7 +314,7 @@ class AdaptiveGait(Gait):
         return self.data.plan.period or 1.0
 
     @property
-    def asked(self) -> np.ndarray:
+    def commanded_twist(self) -> np.ndarray:
         """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
         return self.data.command.twist
 
@@ -331,7 +331,7 @@ class AdaptiveGait(Gait):
     def report(self) -> dict[str, object]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""
         vx, vy, wz = self.limiter.wanted or (0.0, 0.0, 0.0)
-        fx, fy, fz = self.asked
+        fx, fy, fz = self.commanded_twist
         out = {
             "doing": self.doing,
             "legs": "none" if self.plan is None else " ".join(self.plan.legs),
@@ -358,12 +358,12 @@ class AdaptiveGait(Gait):
             return f"{names} came back: used when all joints have arrived where the leg is held up"
         if self.data.state.reflexes > self.terrain.most_reflexes:
             return "tilted repeatedly: sits until the service stand or a change of the morphology"
-        if limiter.given_up and not limiter.slowed:
-            return f"{limiter.out_of_reach()}; {limiter.given_up} of the plan instead"
-        return limiter.slowed
+        if limiter.given_up and not limiter.slow_reason:
+            return f"{limiter.describe_reach()}; {limiter.given_up} of the plan instead"
+        return limiter.slow_reason
 
 
-def make(kind: str, values: Mapping[str, GaitValue]) -> AdaptiveGait:
+def make_gait(kind: str, values: Mapping[str, GaitValue]) -> AdaptiveGait:
     """Return the AdaptiveGait for the parameters of the node `gait`, whose period 0 is automatic; kind: its pattern."""
     live: dict[str, Any] = {name: values[name] for name in LIVE} | {"period": values["period"] or None}
     plans = str(values["plans"]) or None

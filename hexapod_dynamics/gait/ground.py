@@ -12,13 +12,13 @@ BINS = 16
 CALM, LASTING = math.radians(1.2), 12.0  # roughness [rad] of smooth ground, for how long [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
 DEAD_ZONE = math.radians(4.0)
-STEEPEST = math.radians(25.0)
+MAX_SLOPE = math.radians(25.0)
 HARMONICS = 5  # terms of the Fourier series
 # [m/s] deviations of the speed below this are ignored, because blocks cause as much.
 SLOW = 0.05
 
 
-def bounded(vector: complex, most: float) -> complex:
+def limit_length(vector: complex, most: float) -> complex:
     """Return a vector x + i y of the same direction, at most `most` long."""
     size, most = abs(vector), max(0.0, most)
     return most / size * vector if size > most else vector
@@ -103,7 +103,7 @@ class GroundAdaptation:
         if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, same, strict=True)):
             self._twist[:] = twist
             self.compare_anew()
-        self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
+        self._compare_attitude(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
         limit = CALM if self.rough else math.radians(2.0)
         self.rough = self.roughness > limit or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
@@ -124,11 +124,11 @@ class GroundAdaptation:
         """Discard the previous cycle."""
         self._bin, self._known = -1, -BINS if self.settles or self._changed else 0
 
-    def expect_rough(self) -> None:
+    def assume_rough(self) -> None:
         """Assume that the ground is rough: the robot tipped, sat down, and goes on with the same legs."""
         self.rough, self.share, self.leeway, self._calm_for = True, 1.0, 1.0, 0.0
 
-    def _feel(self, now: int, attitude: tuple[float, float, float]) -> None:
+    def _compare_attitude(self, now: int, attitude: tuple[float, float, float]) -> None:
         """When the phase enters a bin, compare the attitude with that of the previous cycle."""
         if now == self._bin:
             return
@@ -148,7 +148,7 @@ class GroundAdaptation:
         tilt = math.hypot(self._roll, self._pitch)
         beyond = min(1.0, max(0.0, tilt / DEAD_ZONE - 1.0))
         wanted = complex(-math.tan(self._pitch), math.tan(self._roll)) * beyond * self.height
-        self.shift += (bounded(wanted, self.most_shift) - self.shift) * dt * 1.5  # [1/s]
+        self.shift += (limit_length(wanted, self.most_shift) - self.shift) * dt * 1.5  # [1/s]
 
 
 class SlopeReference:
@@ -196,7 +196,7 @@ class SlopeReference:
 
     def adopt(self) -> None:
         """Set the slope to the present attitude."""
-        self._follow(1.0, STEEPEST)
+        self._follow(1.0, MAX_SLOPE)
 
     def _follow(self, share: float, most: float) -> None:
         """Let the slope follow the attitude by a share of their difference, `most` [rad] at most."""
@@ -209,8 +209,8 @@ class SlopeReference:
         move = min(share * size, most) / size
         self.east, self.north = self.east + move * east, self.north + move * north
         steep = math.hypot(self.east, self.north)
-        if steep > STEEPEST:
-            self.east, self.north = self.east * STEEPEST / steep, self.north * STEEPEST / steep
+        if steep > MAX_SLOPE:
+            self.east, self.north = self.east * MAX_SLOPE / steep, self.north * MAX_SLOPE / steep
 
 
 # ---- obstacles -------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class Progress:
         share = min(1.0, dt / (1.5 * period))
         self._mean += share * (along - self._mean)
         self._square += share * (along * along - self._square)
-        repeated = self._repeated(along - self._mean, phase, share)
+        repeated = self._add_deviation(along - self._mean, phase, share)
         rest = max(0.0, self._square - self._mean * self._mean - repeated)
         self.setback = math.sqrt(max(0.0, repeated - rest))
         # A body that rows on fewer legs up a slope slides back in each cycle.
@@ -294,7 +294,7 @@ class Progress:
             self._cycles = max(0.0, self._cycles - 0.5 * dt / period)
         self.hindered = self._cycles > (3.0 if slow else 2.0)
 
-    def _repeated(self, deviation: float, phase: float, share: float) -> float:
+    def _add_deviation(self, deviation: float, phase: float, share: float) -> float:
         """Add a deviation, less its mean, with a weight to the Fourier series; return its mean square."""
         wave, turn = 1.0 + 0j, cmath.rect(1.0, math.tau * phase)
         for k, term in enumerate(self._series):
@@ -349,7 +349,7 @@ class ObstacleResponse:
             self.change_plan()
 
     @property
-    def way_back(self) -> tuple[float, float, float]:
+    def back_twist(self) -> tuple[float, float, float]:
         """Twist [m/s, m/s, rad/s] of a robot that steps back."""
         x, y = self._stopped
         share = -BACK_SPEED / math.hypot(x, y)

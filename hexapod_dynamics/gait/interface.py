@@ -196,14 +196,14 @@ class Gait(ABC):
         """Whether the legs are stepping."""
 
     @property
-    def asked(self) -> np.ndarray:
+    def commanded_twist(self) -> np.ndarray:
         """The twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that is commanded; by default the one that is followed."""
         return self.twist
 
     @property
     def commanded(self) -> bool:
         """Whether the gait walks or has been commanded to."""
-        return self.walking or bool(self.asked.any())
+        return self.walking or bool(self.commanded_twist.any())
 
     @property
     def compiled(self) -> _core.Tick | None:

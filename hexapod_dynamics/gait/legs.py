@@ -106,7 +106,7 @@ def leg_moments(table: np.ndarray, angles: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ijk->ik", table["mass"], centres)
 
 
-def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
+def prepare_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
     """Return a robot's `leg_table` with the poses in which legs are held up, and the names of those that are, because
     they are incomplete, too short, or have a damaged joint with which no leg walks (`JointKind.leg_walks`).
     """

@@ -63,7 +63,7 @@ class Incline:
         return 1.0 if self.margin else 0.8
 
 
-LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
+LEVEL_INCLINE = Incline((0.0, 0.0), 0.0, margin=True, high=True)
 
 
 class Conditions(NamedTuple):
@@ -77,7 +77,7 @@ class Conditions(NamedTuple):
     periods: list[float]
     with_margin: bool
     lift: float | None = None
-    incline: Incline = LEVEL
+    incline: Incline = LEVEL_INCLINE
     rowing: tuple[float, float] | None = None
 
 
@@ -130,7 +130,7 @@ class CommandLimits(PlanEvaluator):
                 least, best = rate, period
         return best
 
-    def inclines(
+    def search_inclines(
         self, twist: np.ndarray, given: Conditions, drop: tuple[float, float], planned: float
     ) -> Iterator[Incline | None]:
         """Find the Incline of a slope for a twist under Conditions, one candidate per step; yield the result last.
@@ -149,7 +149,7 @@ class CommandLimits(PlanEvaluator):
                 incline = Incline(drop, share * min(size, MOST_SHIFT), margin, high)
                 lift = given.lift if high else planned
                 under = given._replace(incline=incline, lift=lift, with_margin=margin)
-                speed = float(np.abs(self.possible(incline.share * twist, under)[0]).max())
+                speed = float(np.abs(self.find_possible_twist(incline.share * twist, under)[0]).max())
                 if speed > fastest:
                     best, fastest = incline, speed
                 if speed >= enough * asked:
@@ -159,7 +159,7 @@ class CommandLimits(PlanEvaluator):
                 break
         yield best
 
-    def possible(self, twist: np.ndarray, given: Conditions) -> tuple[np.ndarray, float]:
+    def find_possible_twist(self, twist: np.ndarray, given: Conditions) -> tuple[np.ndarray, float]:
         """Return the largest possible share of a twist, as a twist, and its period, one of those of the Conditions.
 
         The share is found to 0.5 % of it; below a thousandth of the reach of the legs, it is 0.
@@ -211,7 +211,7 @@ class Limiter:
         self._gait = gait
         self._limits = CommandLimits(gait.robot, gait.data)
         self.wanted: tuple[float, float, float] | None = None
-        self.given_up, self.incline = "", LEVEL
+        self.given_up, self.incline = "", LEVEL_INCLINE
         self._does = AS_FELT  # response to the obstacle for which the command is limited
         # Response to the obstacle and roughness, roll and pitch of the slope for which the command is limited.
         self._limited_for: tuple[tuple[Response, bool], tuple[float, float]] | None = None
@@ -229,12 +229,12 @@ class Limiter:
 
     def change_plan(self) -> None:
         """Forget the ground for which commands were limited under the previous plan."""
-        self._limited_for, self._search, self.incline = None, None, LEVEL
+        self._limited_for, self._search, self.incline = None, None, LEVEL_INCLINE
         self._does = self._gait.terrain.obstacle.does
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
-    def possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float, float]:
+    def find_possible_twist(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float, float]:
         """Return the largest share of a twist that the plan allows on this ground, as a twist (3,), its period [s], and
         the room [m] for a shift of the body within the reach of the legs; HexapodError for values that are not finite.
         """
@@ -243,17 +243,17 @@ class Limiter:
         if plan is None or terrain.obstacle.does == STOP:
             return np.zeros(3), given.periods[0], terrain.shift_room
         if terrain.obstacle.does == BACK:
-            twist = np.array(terrain.obstacle.way_back)
-        lift = terrain.highest if terrain.ground.rough and incline.high else given.lift
+            twist = np.array(terrain.obstacle.back_twist)
+        lift = terrain.highest_lift if terrain.ground.rough and incline.high else given.lift
         if plan.kind == "row":
             more = ROWING_RISE if terrain.ground.rough else 0.0
             rowing = plan.rise + more, plan.height + more
-            return *limits.possible(twist, given._replace(lift=lift, rowing=rowing)), terrain.shift_room
-        if incline != LEVEL:  # a command beyond what level ground allows counts as what it allows
-            twist = limits.possible(twist, given)[0]
+            return *limits.find_possible_twist(twist, given._replace(lift=lift, rowing=rowing)), terrain.shift_room
+        if incline != LEVEL_INCLINE:  # a command beyond what level ground allows counts as what it allows
+            twist = limits.find_possible_twist(twist, given)[0]
         given = given._replace(with_margin=given.with_margin and incline.margin, lift=lift, incline=incline)
-        possible, period = limits.possible(incline.share * twist, given)
-        if incline != LEVEL:
+        possible, period = limits.find_possible_twist(incline.share * twist, given)
+        if incline != LEVEL_INCLINE:
             return possible, period, incline.shift
         limits.rate(possible, period, given)
         return possible, period, min(MOST_SHIFT, max(0.0, limits.found.reach - 0.006))
@@ -273,16 +273,16 @@ class Limiter:
         return Conditions(periods, self._gait.settings.pattern == "auto", used.step_height)
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed, see `possible`."""
+        """Command a planar body twist [m/s, m/s, rad/s]; return what is followed, see `find_possible_twist`."""
         x, y, turn = finite_twist(vx, vy, wz).tolist()
         if (x, y, turn) != self.wanted:
             terrain = self._gait.terrain
             terrain.obstacle.process_command(x, y)
             self._does = terrain.obstacle.does
             data = self._gait.data
-            data.command.twist, data.settings.asked_period, terrain.shift_room = self.possible(x, y, turn)
+            data.command.twist, data.settings.asked_period, terrain.shift_room = self.find_possible_twist(x, y, turn)
             self.wanted = x, y, turn
-        return self._gait.asked.copy()
+        return self._gait.commanded_twist.copy()
 
     def follow_again(self) -> None:
         """Scale the last command again, for the present plan."""
@@ -319,21 +319,21 @@ class Limiter:
         self._limited_for, self._since_limited = (felt, now), 0.0
         if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
-            self._search = self._inclines(drop)
+            self._search = self._search_inclines(drop)
         else:
-            self.incline = LEVEL
+            self.incline = LEVEL_INCLINE
             self.follow_again()
 
-    def _inclines(self, drop: tuple[float, float]) -> Iterator[Incline | None]:
+    def _search_inclines(self, drop: tuple[float, float]) -> Iterator[Incline | None]:
         """Search the Incline for a slope, one limit a step; a command counts as at most what level ground allows."""
         given, terrain = self._level_ground(), self._gait.terrain
-        level = self._limits.possible(np.array(self.wanted), given)[0]
+        level = self._limits.find_possible_twist(np.array(self.wanted), given)[0]
         yield None
-        lift = terrain.highest if terrain.ground.rough else given.lift
-        yield from self._limits.inclines(level, given._replace(lift=lift), drop, given.lift)
+        lift = terrain.highest_lift if terrain.ground.rough else given.lift
+        yield from self._limits.search_inclines(level, given._replace(lift=lift), drop, given.lift)
 
     @property
-    def slowed(self) -> str:
+    def slow_reason(self) -> str:
         """Why, because of the ground, the robot follows only a part of the command; empty if it follows all."""
         terrain, plan = self._gait.terrain, self._gait.plan
         if terrain.obstacle.does == STOP:
@@ -346,20 +346,20 @@ class Limiter:
                 f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or in a turn, it "
                 "deviates from its path by up to a third of the distance"
             )
-        x, y, turn = self._gait.asked
+        x, y, turn = self._gait.commanded_twist
         if max(abs(x), abs(y), abs(turn)) >= 0.97 * max(map(abs, wanted)):
             return ""
-        if self.incline != LEVEL:
+        if self.incline != LEVEL_INCLINE:
             cause = f"slope of {math.degrees(steep):.0f} degrees"
         elif terrain.ground.rough:
-            cause = f"feet are lifted {1e3 * terrain.highest:.0f} mm on rough ground"
+            cause = f"feet are lifted {1e3 * terrain.highest_lift:.0f} mm on rough ground"
         else:
             return ""
         return f"the command is scaled to {x:.3f} {y:.3f} m/s {turn:.3f} rad/s: {cause}"
 
     # ---- settings ----------------------------------------------------------------------------------------------------
 
-    def out_of_reach(self) -> str:
+    def describe_reach(self) -> str:
         """Return that the settings are out of reach of the legs, in words."""
         new, plan = self._gait.settings, self._gait.plan
         given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"

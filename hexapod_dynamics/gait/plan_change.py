@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.legs import leg_moments, neutral_foothold, present_legs
+from hexapod_dynamics.gait.legs import leg_moments, neutral_foothold, prepare_legs
 from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_plan, write_settings
 from hexapod_dynamics.gait.planning.library import PlanChoice, PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -43,7 +43,7 @@ class Transition(Enum):
     RESTART = "walks on with the same plan, from where a foot was pressed down"
 
 
-def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
+def is_stance_stable(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
     """Return whether the feet of these legs (names), set down at their present places, support the body: its centre of
     mass, at the present set-points, is 15 mm inside of their polygon.
     """
@@ -54,7 +54,7 @@ def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
     return bool(_core.hull_margin(points, len(points), x, y) >= 0.015)
 
 
-def continue_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
+def blend_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
     """Let sway (2,) and height `up` [m] of the body change smoothly from the previous plan to the new one."""
     state = walk.state
     state.from_sway, state.weight = sway, 0.0
@@ -71,7 +71,7 @@ def only_footholds_differ(plan: GaitPlan | None, before: GaitPlan | None) -> boo
     return replace(plan, footholds=before.footholds) == before
 
 
-def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
+def find_best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
     """Return how to continue with the plan from the present places of the feet: phase, share of the command, and
     its score [m].
 
@@ -114,7 +114,7 @@ class Arrival:
         self._joints = joints
         self._waited = self._near_for = self._over_for = 0.0
 
-    def awaited(self, legs: list[int]) -> list[int]:
+    def find_awaited(self, legs: list[int]) -> list[int]:
         """Return the restored legs that are awaited; none without measurements."""
         return legs if self._angles is not None else []
 
@@ -127,12 +127,12 @@ class Arrival:
 
     def expect(self, legs: Sequence[int]) -> None:
         """Wait for these legs from now on, if joints are measured."""
-        self.legs = self.awaited(list(legs))
+        self.legs = self.find_awaited(list(legs))
         self._waited = self._near_for = self._over_for = 0.0
         if self._angles is not None:
             self._angles[:] = np.nan
 
-    def over(self, table: np.ndarray, dt: float) -> bool:
+    def advance(self, table: np.ndarray, dt: float) -> bool:
         """Advance by dt [s]; return whether the wait for legs is over. table: rows of `leg_table`."""
         if not self.legs:
             return False
@@ -195,15 +195,15 @@ class PlanChanger:
     def arrive(self, dt: float) -> None:
         """Use restored legs when they have arrived and the robot can stop on the others; dt [s] have passed."""
         gait, plan = self._gait, self._gait.plan
-        if not self.arrival.legs or gait.changing or not self.arrival.over(gait.data.legs, dt):
+        if not self.arrival.legs or gait.changing or not self.arrival.advance(gait.data.legs, dt):
             return
         walks = plan is not None and plan.kind != "row" and gait.data.state.mode == Mode.WALK
-        if not walks or self.arrival.overdue or stance_holds(gait.robot, gait.data, plan.legs):
+        if not walks or self.arrival.overdue or is_stance_stable(gait.robot, gait.data, plan.legs):
             self.change(self.target, arrived=True)
 
     def _make(self, make: Callable[[PlanChanger], None]) -> None:
         """Make a change on a copy of this gait, and adopt it: at once, or when the worker has made it."""
-        twin, mode = self._gait.twin(), float(self._gait.data.state.mode)
+        twin, mode = self._gait.copy_without_worker(), float(self._gait.data.state.mode)
 
         def changed() -> AdaptiveGait:
             twin.changes.requested_in = mode
@@ -251,13 +251,13 @@ class PlanChanger:
 
     def make_restart(self) -> None:
         """Find how the walk restarts after a contact probe."""
-        self._goes_on(set(self._gait.plan.legs if self._gait.plan else ()))
+        self._continue_walking(set(self._gait.plan.legs if self._gait.plan else ()))
         self.transition = Transition.RESTART
 
     def make_change(self, morphology: Morphology | None, arrived: bool = False) -> None:
         """Make the change to a Morphology."""
         gait, before, mode = self._gait, self._gait.plan, self._gait.data.state.mode
-        carried, place = self._carried(), gait.data.body_place
+        carried, place = self._find_carrying(), gait.data.body_place
         self.not_arrived = self.adopt_morphology(morphology, None if arrived else carried)
         self._use_legs(carried)
         self.transition = Transition.KEEP
@@ -281,8 +281,8 @@ class PlanChanger:
         enough = plan.kind != "row" and len(stay) > FEWEST_LEGS
         if gait.data.state.mode not in ON_FEET or up != 0.0 or not (same or enough):
             return Transition.LOWER
-        holds = same or stance_holds(gait.robot, gait.data, stay)
-        return Transition.GO_ON if holds and self._goes_on(used) else Transition.LOWER
+        holds = same or is_stance_stable(gait.robot, gait.data, stay)
+        return Transition.GO_ON if holds and self._continue_walking(used) else Transition.LOWER
 
     def _use_legs(self, carried: np.ndarray) -> None:
         """Use the legs of the present plan; those that are not `carried` (legs,) return from where they are held up."""
@@ -298,7 +298,7 @@ class PlanChanger:
         self._gait.terrain.change_plan()
         self._gait.limiter.change_plan()
         if not shifted:
-            continue_from(self._gait.data, *place)
+            blend_from(self._gait.data, *place)
             self._gait.data.state.probed = 0.0
 
     def _adopt(self, made: AdaptiveGait) -> None:
@@ -308,7 +308,7 @@ class PlanChanger:
         if transition is Transition.RESTART:
             self._start_plan(*begin)
             return
-        carried, place = self._carried(), data.body_place
+        carried, place = self._find_carrying(), data.body_place
         gait.morphology, gait.plan, gait.used = made.morphology, made.plan, made.used
         self.arrival.expect(made.changes.not_arrived)
         self.choice.why, limiter.given_up = made.changes.choice.why, theirs.given_up
@@ -320,7 +320,7 @@ class PlanChanger:
             return
         self._leave_plan(place, transition is Transition.SHIFT)
         if theirs.wanted == (limiter.wanted or (0.0, 0.0, 0.0)):
-            limiter.wanted, data.command.twist = theirs.wanted, made.asked
+            limiter.wanted, data.command.twist = theirs.wanted, made.commanded_twist
             data.settings.asked_period = made.data.settings.asked_period
         else:
             limiter.follow_again()
@@ -333,19 +333,19 @@ class PlanChanger:
         elif transition is Transition.GO_ON:
             self._start_plan(*begin)
 
-    def _carried(self) -> np.ndarray:
+    def _find_carrying(self) -> np.ndarray:
         """Return which legs (legs,) bool stand and step: those that are neither held up nor on their way back."""
         return (self._gait.data.legs["used"] != 0.0) & (self._gait.data.feet["returns"] == 0.0)
 
-    def _goes_on(self, used: set[str]) -> bool:
+    def _continue_walking(self, used: set[str]) -> bool:
         """Let the robot continue with its new plan, at the best phase and share of the command for the present
         places of its feet; return False if it would tip over or drag legs, and has lost some of the legs used
         before.
         """
         gait, data, asked = self._gait, self._gait.data, self._gait.data.command.twist.copy()
         if not asked.any():
-            data.command.twist = gait.limiter.possible(NOMINAL_VELOCITY, 0.0, 0.0)[0]
-        phase, share, score = best_start(gait.robot, data)
+            data.command.twist = gait.limiter.find_possible_twist(NOMINAL_VELOCITY, 0.0, 0.0)[0]
+        phase, share, score = find_best_start(gait.robot, data)
         data.command.twist = asked
         if score < -0.002 and gait.settings.pattern == "auto" and gait.plan and not used <= set(gait.plan.legs):
             return False
@@ -368,9 +368,9 @@ class PlanChanger:
         """
         gait, names = self._gait, self._gait.robot.leg_names
         gait.morphology = self.target = morphology
-        table, held = present_legs(gait.robot, morphology)
+        table, held = prepare_legs(gait.robot, morphology)
         back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
-        awaited = self.arrival.awaited(back)
+        awaited = self.arrival.find_awaited(back)
         held += [names[i] for i in awaited]
         gait.plan = self.choice.choose(gait.settings.pattern, held, morphology, table)
         gait.data.legs[:] = table

@@ -2,7 +2,7 @@
 limit.
 
 On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and the
-tilt limit is larger. Commands are limited for the slope: see `CommandLimits.inclines`.
+tilt limit is larger. Commands are limited for the slope: see `CommandLimits.search_inclines`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hexapod_dynamics.gait.ground import (
     ObstacleResponse,
     Sample,
     SlopeReference,
-    bounded,
+    limit_length,
 )
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.modes import SITTING, Mode
-from hexapod_dynamics.gait_kinds import SWAYS
+from hexapod_dynamics.gait_kinds import SWAY_PERIOD
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
@@ -65,11 +65,11 @@ class LoadShift:
         if not (math.isfinite(x_moment + y_moment) and 0.0 <= mass <= HEAVIEST):
             given = f"{mass} kg, {x_moment} {y_moment} kg m"
             raise HexapodError(f"payload {given}: finite numbers, a mass of 0 to {HEAVIEST} kg")
-        self.wanted = bounded(complex(x_moment, y_moment) / -(self.weight + mass), MOST)
+        self.wanted = limit_length(complex(x_moment, y_moment) / -(self.weight + mass), MOST)
 
     def advance(self, dt: float, room: float) -> None:
         """Advance by dt [s]; room [m]: how far the body can be moved within the reach of the legs."""
-        self.shift += bounded(bounded(self.wanted, room) - self.shift, SPEED * dt)
+        self.shift += limit_length(limit_length(self.wanted, room) - self.shift, SPEED * dt)
 
     def report(self) -> dict[str, float]:
         """Return diagnostics; empty if there is no load off the centre."""
@@ -212,7 +212,7 @@ class Terrain:
         self.slope.learn(dt, now.mode in SITTING)
         reflexes, tilt = now.reflexes, now.tilted
         if now.mode == Mode.RISE and reflexes > self._reflexes:
-            ground.expect_rough()
+            ground.assume_rough()
         if now.mode == Mode.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         if reflexes == 0.0:
@@ -227,7 +227,7 @@ class Terrain:
             now.reflexes = 0.0  # they do not count any more
         self._make_way(dt, ground, twist)
         most = 0.02 * dt  # [m/s]
-        self._high += min(most, max(-most, self.highest - self._high))
+        self._high += min(most, max(-most, self.highest_lift - self._high))
         high = ground.share if self._gait.limiter.incline.high else 0.0
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
@@ -236,7 +236,7 @@ class Terrain:
             more = self._lifted * ROWING_RISE
             data.plan.rise, data.plan.height = plan.rise + more, plan.height + more
         most = settings.tilt_limit * (1.0 + ground.leeway)  # feet that stand on obstacles tilt the body
-        falls = self._falls(dt, tilt) and ground.rough and plan is not None and not rows
+        falls = self._is_falling(dt, tilt) and ground.rough and plan is not None and not rows
         # half of the tilt: the reflex then comes at once
         data.settings.tilt = min(most, 0.5 * tilt) if falls else most
         self._move_body(ground.shift)
@@ -255,21 +255,21 @@ class Terrain:
         sample = Sample(dt, force, *speeds, self._gait.period, now.phase, walks, slow)
         obstacle.update(sample, raised=ground.rough, whole=self._gait.walks_intact)
         if obstacle.does != AS_FELT and obstacle.does != STOP:
-            ground.expect_rough()
+            ground.assume_rough()
         if did == BACK:
             obstacle.turned += turn * dt
         elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: walk on as before
             now.yaw_reference -= obstacle.turned
             obstacle.turned = 0.0
 
-    def _falls(self, dt: float, tilt: float) -> bool:
+    def _is_falling(self, dt: float, tilt: float) -> bool:
         """Whether a body with this tilt [rad] is falling."""
         self._tilting += min(1.0, dt / 0.04) * ((tilt - self._tilt) / dt - self._tilting)
         self._tilt = tilt
         return tilt > math.radians(14.0) and tilt + 0.2 * self._tilting > math.radians(30.0)  # in 0.2 s
 
     @property
-    def highest(self) -> float:
+    def highest_lift(self) -> float:
         """Lift [m] of the feet while they are lifted higher than planned."""
         lift = HIGH_LIFT
         if self.obstacle.does in (CLIMB, BACK) and self._gait.plan is not None:
@@ -291,6 +291,6 @@ class Terrain:
             "set back [share of the speed]": self.obstacle.progress.setback,
             THROWN_BACK: self.obstacle.progress.is_set_back,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
-            **({SWAYS: self._gait.period} if self.sway.size else {}),
+            **({SWAY_PERIOD: self._gait.period} if self.sway.size else {}),
             **self.load.report(),
         }

@@ -79,9 +79,9 @@ class TripodGait(Gait):
 
     def copy(self) -> TripodGait:
         """Return a gait of the same settings in the same state independent of this one."""
-        return self.twin(type(self))
+        return self.copy_as(type(self))
 
-    def twin(self, kind: type[Tripod]) -> Tripod:
+    def copy_as(self, kind: type[Tripod]) -> Tripod:
         """Return `copy` as a gait of another class."""
         twin = object.__new__(kind)
         vars(twin).update(vars(self))
@@ -132,7 +132,7 @@ class TripodGait(Gait):
         return self.data
 
     @property
-    def asked(self) -> np.ndarray:
+    def commanded_twist(self) -> np.ndarray:
         """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
         return self.data.command[:3]
 
@@ -164,7 +164,7 @@ class TripodGait(Gait):
         return low
 
 
-def make(kind: str, values: Mapping[str, GaitValue]) -> TripodGait:
+def make_gait(kind: str, values: Mapping[str, GaitValue]) -> TripodGait:
     """Return the TripodGait for the parameters of the node `gait`."""
     return TripodGait(**arguments(values))
 

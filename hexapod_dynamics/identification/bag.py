@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from hexapod_dynamics.errors import IdentificationError, RecordingWarning, shortened
+from hexapod_dynamics.errors import IdentificationError, RecordingWarning, shorten
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput, imu_quantities
 from hexapod_dynamics.robot import Robot
@@ -26,7 +26,7 @@ RAW, IMU, TORQUES = "imu/data_raw", "imu/data", "feedforward_torques"
 JOINT_TYPE, IMU_TYPE = "sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu"
 TOPICS = dict.fromkeys((COMMANDS, MEASUREMENTS, JOINTS, TORQUES), JOINT_TYPE) | dict.fromkeys((RAW, IMU), IMU_TYPE)
 Message = Any  # of a ROS type, as rosbags makes it
-JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
+MAX_GAP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
 
 
 class Row(NamedTuple):
@@ -72,10 +72,10 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
             if sample.rotation is not None:
                 attitudes.append((time, sample.rotation))
     for time, message in rows[TORQUES]:
-        efforts = joints.row(TORQUES, message.name, message.effort, others=True)
+        efforts = joints.arrange_message(TORQUES, message.name, message.effort, others=True)
         if efforts is not None:
             torques.append((time, np.nan_to_num(efforts)))
-    said = "; ".join(faults.recent(-math.inf))  # of the whole bag
+    said = "; ".join(faults.list_recent(-math.inf))  # of the whole bag
     if not readings:
         raise IdentificationError(f"{path}: no reading of a joint of {robot.name} in {topic}; {said}")
     if 2 * len(imu) < len(rows[sensor]):
@@ -162,7 +162,7 @@ def read_topics(
     except IdentificationError:
         raise
     except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
-        reason = shortened(str(error)).rstrip(".")
+        reason = shorten(str(error)).rstrip(".")
         reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
         if path.suffix == ".bag":
             reason += "; a bag of ROS 1 is converted by rosbags-convert"
@@ -245,7 +245,7 @@ def _on_one_clock(path: Path, rows: list[Row]) -> tuple[Callable[[Row], float], 
     for indices in own.values():
         stamped = indices[stamps[indices] != 0]
         if len(stamped) >= 5:  # a jump of the clock, of three messages and more, is no odd stamp
-            odd[stamped] = np.abs(late[stamped] - median_filter(late[stamped], 5, mode="mirror")) > JUMP * 1e9
+            odd[stamped] = np.abs(late[stamped] - median_filter(late[stamped], 5, mode="mirror")) > MAX_GAP * 1e9
     good = {topic: indices[(stamps[indices] != 0) & ~odd[indices]] for topic, indices in own.items()}
     by_stamp = not (reason := _other_clock(own, good, received, late))
     if not by_stamp:
@@ -255,7 +255,7 @@ def _on_one_clock(path: Path, rows: list[Row]) -> tuple[Callable[[Row], float], 
             _warn(path, f"{left_out.sum()} messages {what} are left out, the first of {topics[left_out.argmax()]}")
     kept = np.flatnonzero(~(unset | odd)) if by_stamp else np.arange(len(rows))
     times = (stamps if by_stamp else received)[kept]
-    cuts = np.flatnonzero(np.abs(np.diff(times)) > JUMP * 1e9) + 1
+    cuts = np.flatnonzero(np.abs(np.diff(times)) > MAX_GAP * 1e9) + 1
     parts = np.split(np.arange(len(kept)), cuts)
     part = max(parts, key=lambda indices: int(np.ptp(times[indices])))
     if len(parts) > 1:
@@ -295,7 +295,7 @@ def _other_clock(
             middle = stamped[len(stamped) // 2]
             near = commands[np.abs(received[commands] - received[middle]).argmin()]
             off = 1e-9 * (late[middle] - late[near])
-            if abs(off) > JUMP and abs(received[middle] - received[near]) < JUMP * 1e9:
+            if abs(off) > MAX_GAP and abs(received[middle] - received[near]) < MAX_GAP * 1e9:
                 return f"the stamps of {topic} are {off:+.1f} s off those of {COMMANDS}, by another clock"
     return ""
 
@@ -357,7 +357,7 @@ def _commands(rows: list[tuple[float, Message]], robot: Robot, joints: JointInpu
     commands: list[tuple[float, np.ndarray]] = []
     last = np.full(robot.joint_count, np.nan)
     for time, message in rows:
-        row = joints.row(COMMANDS, message.name, message.position, others=True)
+        row = joints.arrange_message(COMMANDS, message.name, message.position, others=True)
         if row is None:
             continue
         last = np.where(np.isnan(row), last, row)

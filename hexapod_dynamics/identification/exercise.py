@@ -23,8 +23,8 @@ from scipy.spatial.transform import Rotation
 from hexapod_dynamics.core._core import hull_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError, IdentificationError
-from hexapod_dynamics.estimation.foot_loads import feet_and_jacobians
-from hexapod_dynamics.identification.recording import Means, Recording
+from hexapod_dynamics.estimation.foot_loads import compute_feet
+from hexapod_dynamics.identification.recording import Bins, Recording
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Leg, Robot
 from hexapod_dynamics.se3 import rotation_rpy
@@ -186,7 +186,7 @@ def _targets(robot: Robot, pose: Array, reach: Array, height: Array) -> Array:
     """Targets (T, n) [rad] of a body moved by pose (T, 6) over feet at reach and height over the floor (T, legs)."""
     targets, turns = [], np.array([rotation_rpy(*row[3:]) for row in pose])
     for k, leg in enumerate(robot.legs):
-        kinematics, mount = LegKinematics.of(robot, leg.name), leg.mount_rotation
+        kinematics, mount = LegKinematics.from_robot(robot, leg.name), leg.mount_rotation
         feet = leg.mount_position - HEIGHT * mount[:, 2] + np.outer(reach[:, k], mount[:, 0]) - pose[:, :3]
         feet[:, 2] += height[:, k]
         in_body = np.einsum("tji,tj->ti", turns, feet)
@@ -223,20 +223,20 @@ class Footing:
     acceleration: Array
 
     @classmethod
-    def of(cls, robot: Robot, recording: Recording) -> Footing:
+    def from_recording(cls, robot: Robot, recording: Recording) -> Footing:
         """Return the Footing of a recording."""
         model = WholeBodyModel(robot)
         time = np.arange(recording.command_time[0], recording.command_time[-1], EVERY) + recording.command_period
         angles = np.stack([recording.setpoints(time, joint) for joint in range(robot.joint_count)], axis=1)
-        feet = feet_and_jacobians(robot, model, angles)[0]
-        stands = np.array([standing_feet(row) for row in feet]).reshape(len(feet), len(robot.legs))
-        turns, places = body_over_feet(feet, stands)
+        feet = compute_feet(robot, model, angles)[0]
+        stands = np.array([find_standing_feet(row) for row in feet]).reshape(len(feet), len(robot.legs))
+        turns, places = compute_body_poses(feet, stands)
         imu = places + turns @ np.asarray(robot.imu.position)
         acceleration = np.zeros_like(imu)
         acceleration[1:-1] = (imu[2:] - 2.0 * imu[1:-1] + imu[:-2]) / EVERY**2
         return cls(time, stands, np.einsum("tji,tj->ti", turns, acceleration))
 
-    def all_the_while(self, edges: Array) -> NDArray[np.bool_]:
+    def find_always_standing(self, edges: Array) -> NDArray[np.bool_]:
         """Return which feet (B, legs) stand during the whole of each bin between `edges` (B + 1,) [s], and during
         0.3 s before and after it, because latency, sag and dead zone shift lift-off and landing.
         """
@@ -244,7 +244,7 @@ class Footing:
         end = np.searchsorted(self.time, edges[1:] + 0.3)
         return np.array([self.stands[i : max(j, i + 1)].all(axis=0) for i, j in zip(begin, end, strict=True)])
 
-    def at_rest(self, means: Means, delay: float) -> Means:
+    def remove_acceleration(self, means: Bins, delay: float) -> Bins:
         """Return the means with the specific force of a body at rest: the acceleration of the body, which follows the
         set-points with a `delay` [s], is subtracted. A shift of 20 mm in 11 s tilts the measured upward direction by
         0.7 mrad.
@@ -253,7 +253,7 @@ class Footing:
         return dataclasses.replace(means, specific_force=means.specific_force - np.stack(moved, axis=1))
 
 
-def standing_feet(feet: Array) -> NDArray[np.bool_]:
+def find_standing_feet(feet: Array) -> NDArray[np.bool_]:
     """Return which of the feet (legs, 3) [m] in base_link stand on a level floor, (legs,). The floor is the plane
     through three feet that has no foot below it and the body's origin above their triangle. If there is no such plane,
     no foot stands.
@@ -276,7 +276,7 @@ def standing_feet(feet: Array) -> NDArray[np.bool_]:
     return on_floor if best >= 0.0 else np.zeros(len(feet), bool)
 
 
-def body_over_feet(feet: Array, stands: NDArray[np.bool_], first: Array | None = None) -> tuple[Array, Array]:
+def compute_body_poses(feet: Array, stands: NDArray[np.bool_], first: Array | None = None) -> tuple[Array, Array]:
     """Return the rotations (T, 3, 3) and positions (T, 3) [m] of a body, from its feet (T, legs, 3) [m] in base_link
     and from which of them stand (T, legs): a standing foot does not move over the floor.
 
@@ -297,7 +297,7 @@ def body_over_feet(feet: Array, stands: NDArray[np.bool_], first: Array | None =
     return turns, places
 
 
-def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recording | None]:
+def split_exercises(robot: Robot, recording: Recording) -> tuple[Recording | None, Recording | None]:
     """Return the suspended and the standing part, None for a part that does not exist.
 
     Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: a
@@ -318,7 +318,7 @@ def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recordi
             continue
         groups = np.split(found, np.flatnonzero(np.diff(found) > 6.0) + 1)  # [s] of other windows within an exercise
         longest = max(groups, key=lambda group: group[-1] - group[0])
-        parts.append(recording.between(longest[0] - 0.5 * WINDOW, longest[-1] + 1.5 * WINDOW))
+        parts.append(recording.select_between(longest[0] - 0.5 * WINDOW, longest[-1] + 1.5 * WINDOW))
     return parts[0], parts[1]
 
 
@@ -331,8 +331,8 @@ def _kind(robot: Robot, model: WholeBodyModel, recording: Recording, begin: floa
     moves = np.ptp(rows, axis=0) > 0.02  # [rad]
     if not moves.any():
         return ""
-    feet = feet_and_jacobians(robot, model, rows)[0]
-    stand = np.all([standing_feet(row) for row in feet], axis=0)
+    feet = compute_feet(robot, model, rows)[0]
+    stand = np.all([find_standing_feet(row) for row in feet], axis=0)
     some = feet[:, stand]
     distances = np.linalg.norm(some[:, :, None] - some[:, None], axis=-1)
     if stand.sum() >= 3 and np.ptp(distances, axis=0).max() <= 2e-3:

@@ -22,10 +22,10 @@ from scipy.sparse.linalg import splu
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.estimation.foot_loads import feet_and_jacobians, turn_upright
-from hexapod_dynamics.identification.exercise import body_over_feet
-from hexapod_dynamics.identification.recording import Means
-from hexapod_dynamics.identification.robust import inflation, robust_share
+from hexapod_dynamics.estimation.foot_loads import compute_feet, turn_upright
+from hexapod_dynamics.identification.exercise import compute_body_poses
+from hexapod_dynamics.identification.recording import Bins
+from hexapod_dynamics.identification.robust import compute_weights, inflation
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 
@@ -44,13 +44,13 @@ class Geometry:
     mounting_deviations: Array
 
 
-def identify_geometry(robot: Robot, means: Means, stands: NDArray[np.bool_]) -> Geometry:
+def identify_geometry(robot: Robot, means: Bins, stands: NDArray[np.bool_]) -> Geometry:
     """Identify from a standing exercise. Raises IdentificationError.
 
     means: whose angles contain the play, and whose specific force is that of a body at rest; stands (B, legs): feet
     that stand all the while. The mounting's turn about z is seen only as far as the body tilts.
     """
-    good = means.complete() & (stands.sum(axis=1) >= 3)
+    good = means.find_complete() & (stands.sum(axis=1) >= 3)
     means, stands = means.select(good), stands[good]
     if len(means.time) < 50:
         raise IdentificationError(
@@ -68,13 +68,13 @@ def identify_geometry(robot: Robot, means: Means, stands: NDArray[np.bool_]) -> 
 class _Fit:
     """Offsets, mounting and floor, with feet and poses of B samples, improved step by step."""
 
-    def __init__(self, robot: Robot, means: Means, stands: NDArray[np.bool_]) -> None:
+    def __init__(self, robot: Robot, means: Bins, stands: NDArray[np.bool_]) -> None:
         self.robot, self.angles, self.stands = robot, means.angle, stands
         self.model, n = WholeBodyModel(robot), robot.joint_count
         self.up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
         self.offsets, self.mounting, self.floor = np.zeros(n), np.zeros(3), np.zeros(2)
-        seen, _ = feet_and_jacobians(robot, self.model, self.angles)
-        self.R, self.p = body_over_feet(seen, stands, turn_upright(self.up[0]))
+        seen, _ = compute_feet(robot, self.model, self.angles)
+        self.R, self.p = compute_body_poses(seen, stands, turn_upright(self.up[0]))
         self.F = np.einsum("bij,blj->bli", self.R, seen) + self.p[:, None]
         self.stay = np.zeros_like(stands)
         self.stay[1:] = stands[1:] & stands[:-1]
@@ -99,7 +99,7 @@ class _Fit:
         B, L, n = len(self.angles), len(self.robot.legs), self.robot.joint_count
         constants = n + 5
         (rows, r), (landing, off) = self._samples(), self._landings()
-        share = robust_share(r)
+        share = compute_weights(r)
         root, remaining = np.sqrt(share / factor), r * share
         blocks = np.concatenate([root[..., None] * rows, landing], axis=1)
         residuals = np.concatenate([root * r, -off], axis=1).ravel()
@@ -143,7 +143,7 @@ class _Fit:
         more remains, all variances grow with it.
         """
         B, L, n = len(self.angles), len(self.robot.legs), len(self.offsets)
-        seen, J = feet_and_jacobians(self.robot, self.model, self.angles - self.offsets)
+        seen, J = compute_feet(self.robot, self.model, self.angles - self.offsets)
         M, back = rotation_from_vector(self.mounting), np.swapaxes(self.R, 1, 2)
         expected, up = (self.F - self.p[:, None]) @ self.R, self.R[:, 2]
         r = np.concatenate([seen - expected, (self.up - up @ M)[:, None]], axis=1)

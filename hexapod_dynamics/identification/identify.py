@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_dynamics.dynamics.regressors import body_of_parameters
+from hexapod_dynamics.dynamics.regressors import parameters_to_body
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import Servos
 from hexapod_dynamics.identification import servo_response
@@ -82,10 +82,10 @@ def identify(
         # Means over quarters of a second of a slow motion.
         edges = np.arange(standing.reading_time[0], standing.reading_time[-1], 0.25)
         # Smooth set-points say how the body is accelerated; leads are those over what the servos get.
-        footing, standing = Footing.of(robot, standing), standing.with_quantised_commands(robot)
-        means = footing.at_rest(standing.means(edges, latency, play), float(np.mean(latency)))
-        geometry = identify_geometry(robot, means, footing.all_the_while(edges))
-        described = _with_geometry(robot, geometry)
+        footing, standing = Footing.from_recording(robot, standing), standing.with_quantised_commands(robot)
+        means = footing.remove_acceleration(standing.compute_means(edges, latency, play), float(np.mean(latency)))
+        geometry = identify_geometry(robot, means, footing.find_always_standing(edges))
+        described = _set_geometry(robot, geometry)
         force = means.specific_force @ rotation_from_vector(geometry.mounting).T
         means = dataclasses.replace(means, angle=means.angle - geometry.offsets, specific_force=force)
     for _ in range(2 if standing is not None else 1):  # loads and links depend on each other slightly
@@ -99,10 +99,10 @@ def identify(
             burden = np.where(response.moved, corrected * stiffness / k0, np.nan)
             spread = burden * np.hypot(share, deviations[:, servo_response.WEIGHT] / corrected)
             links = identify_links(robot, suspended, burden, spread)
-            described = _with_links(described, links)
+            described = _set_links(described, links)
     if loads is not None:
-        described = _with_loads(described, loads, weighed if weighed is not None else loads.mass + robot.leg_mass)
-    described = _with_servos(described, response, loads, geometry)
+        described = _set_loads(described, loads, weighed if weighed is not None else loads.mass + robot.leg_mass)
+    described = _set_servos(described, response, loads, geometry)
     findings = itertools.chain(
         _servo_findings(robot, response),
         _load_findings(robot, described, loads, links, weighed),
@@ -116,7 +116,7 @@ def identify(
 # ---- the robot with what was found -----------------------------------------------------------------------------------
 
 
-def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
+def _set_geometry(robot: Robot, geometry: Geometry) -> Robot:
     offsets = iter(geometry.offsets.tolist())
 
     def moved(leg: Leg) -> Leg:
@@ -128,18 +128,18 @@ def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
     return dataclasses.replace(robot, legs=tuple(map(moved, robot.legs)), imu=imu)
 
 
-def _with_links(robot: Robot, links: Links) -> Robot:
+def _set_links(robot: Robot, links: Links) -> Robot:
     rows = iter(links.parameters)
 
     def weighed(link: Link) -> Link:
-        mass, com, inertia = body_of_parameters(next(rows))
+        mass, com, inertia = parameters_to_body(next(rows))
         return dataclasses.replace(link, mass=mass, com=com, inertia=0.5 * (inertia + inertia.T))
 
     legs = (dataclasses.replace(leg, links=tuple(map(weighed, leg.links))) for leg in robot.legs)
     return dataclasses.replace(robot, legs=tuple(legs))
 
 
-def _with_loads(robot: Robot, loads: Loads, whole: float) -> Robot:
+def _set_loads(robot: Robot, loads: Loads, whole: float) -> Robot:
     """The robot with a body that has the mass of the `whole` [kg] less that of the legs."""
     mass = whole - robot.leg_mass
     if mass <= 0.0:
@@ -149,7 +149,7 @@ def _with_loads(robot: Robot, loads: Loads, whole: float) -> Robot:
     return dataclasses.replace(robot, body=body)
 
 
-def _with_servos(robot: Robot, response: ServoResponse | None, loads: Loads | None, geometry: Geometry | None) -> Robot:
+def _set_servos(robot: Robot, response: ServoResponse | None, loads: Loads | None, geometry: Geometry | None) -> Robot:
     """The robot with its servos. Without a suspended exercise latency, zone, play and kind of a servo are not known:
     its law is the robot file's, with the stiffness that was found, or there is none.
     """
@@ -273,7 +273,7 @@ def _imu_findings(recording: Recording | None) -> Iterator[Finding]:
 # ---- report ----------------------------------------------------------------------------------------------------------
 
 
-def table(findings: Iterable[Finding]) -> str:
+def format_table(findings: Iterable[Finding]) -> str:
     """Lines "name value +- deviation unit (file: ...)"; for a quantity that was not identified, the motion that
     would be needed.
     """

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import BodyStatics, Servos, Statics
-from hexapod_dynamics.identification.recording import Means, Recording
-from hexapod_dynamics.identification.robust import CLIP, fit, inflation, slopes
+from hexapod_dynamics.identification.recording import Bins, Recording
+from hexapod_dynamics.identification.robust import CLIP, differentiate, fit, inflation
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 # Standard deviation of theta before anything is known: a mass within 20 %, a centre within 0.15 radii of gyration.
-WIDTH = np.array([0.1, *[0.1] * 3, *[0.1] * 3, *[0.15] * 3])
+WIDTHS = np.array([0.1, *[0.1] * 3, *[0.1] * 3, *[0.15] * 3])
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Loads:
     centre_deviation: Array
 
 
-def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: Array, weighed: float | None) -> Loads:
+def identify_loads(robot: Robot, means: Bins, servos: Servos, zone_deviation: Array, weighed: float | None) -> Loads:
     """Identify stiffness, zone, friction, mass and centre of the body of a robot that stands and moves slowly.
 
     servos: with the zones, lags and kinds of the suspended exercise, zone_deviation (n,) [rad] of them; weighed [kg]:
@@ -58,11 +58,11 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     this.
     """
     model = WholeBodyModel(robot)
-    means = means.select(means.complete())
+    means = means.select(means.find_complete())
     if len(means.time) < 50:
         raise IdentificationError(f"loads: {len(means.time)} complete samples, 50 needed: stand and move longer")
     up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
-    statics = BodyStatics(robot, model).at(means.angle, up)
+    statics = BodyStatics(robot, model).compute(means.angle, up)
     good = np.asarray(np.isfinite(statics.A).all(axis=(1, 2)), np.bool_)
     statics = Statics(statics.A[good], statics.joints[good], statics.body[good], up[good])
     means = means.select(good)
@@ -100,7 +100,7 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
         needed = statics.body.copy()
         needed[:, :3] += g * (mass - robot.body.mass) * statics.up
         needed[:, 3:] += g * np.cross(mass * centre - old, statics.up)
-        left = needed - statics.carried(laws(values).torques(means.lead, means.rate))
+        left = needed - statics.carried_wrench(laws(values).torques(means.lead, means.rate))
         # Divided by the stiffness, because leads are noisy and weights are known; otherwise the fit would favour too
         # small a stiffness.
         return np.clip(np.einsum("bij,bj->bi", whiten, left * np.exp(-values[0])), -10 * CLIP, 10 * CLIP)
@@ -126,7 +126,7 @@ def pseudo_inertia(parameters: Array) -> Array:
     return np.moveaxis(np.array(J), (0, 1), (-2, -1))
 
 
-def parameters_of_pseudo_inertia(J: Array) -> Array:
+def pseudo_inertia_to_parameters(J: Array) -> Array:
     """Standard parameters (..., 10) of a pseudo-inertia (..., 4, 4): the inverse."""
     second = J[..., :3, :3]
     about = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
@@ -151,7 +151,7 @@ def possible_body(parameters: Array, theta: Array) -> Array:
     U[..., range(3), range(3)], U[..., 3, 3] = np.exp(theta[..., 1:4]), 1.0
     U[..., (0, 1, 0, 0, 1, 2), (1, 2, 2, 3, 3, 3)] = theta[..., 4:]
     half = backward[..., ::-1, ::-1] @ (np.exp(theta[..., :1, None]) * U)
-    return parameters_of_pseudo_inertia(half @ np.swapaxes(half, -1, -2))
+    return pseudo_inertia_to_parameters(half @ np.swapaxes(half, -1, -2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def identify_links(robot: Robot, suspended: Recording, burdens: Array, deviation
     rows, wanted, sigma = [], [], []
     phi0 = model.inertial_parameters()
     for joint in np.flatnonzero(np.isfinite(burdens)):
-        moves = suspended.own_motion(robot, int(joint))
+        moves = suspended.find_own_motion(robot, int(joint))
         some = suspended.commands[moves[:: max(1, len(moves) // 60)]]
         T = len(some)
         still = np.zeros((T, 6 + n))
@@ -189,7 +189,7 @@ def identify_links(robot: Robot, suspended: Recording, burdens: Array, deviation
         wanted.append(burdens[joint])
         sigma.append(max(float(deviations[joint]), 1e-3))
     links, A, sigmas = phi0[10:].reshape(-1, 10), np.array(rows).reshape(-1, len(phi0)), np.array(sigma)
-    prior = np.tile(WIDTH, len(links))
+    prior = np.tile(WIDTHS, len(links))
 
     def bodies(theta: Array) -> Array:
         return possible_body(links, theta.reshape(-1, 10)).ravel()
@@ -198,7 +198,7 @@ def identify_links(robot: Robot, suspended: Recording, burdens: Array, deviation
         return np.asarray((A @ np.concatenate([phi0[:10], bodies(theta)]) - wanted) / sigmas, np.float64)
 
     theta, information = fit(residuals, np.zeros(len(prior)), prior, step=1e-6, rounds=12)
-    jacobian = slopes(bodies, theta, np.full(len(prior), 1e-6))
+    jacobian = differentiate(bodies, theta, np.full(len(prior), 1e-6))
     masses = jacobian[::10]
     covariance, unknown = masses @ np.linalg.inv(information) @ masses.T, (masses * prior**2) @ masses.T
     variance = np.diag(covariance)

@@ -82,9 +82,9 @@ class Recording:
         """
         if any(joint.servo_id is None for joint in robot.joints):
             return self
-        return replace(self, commands=ServoMap.from_robot(robot).quantised(self.commands))
+        return replace(self, commands=ServoMap.from_robot(robot).quantise(self.commands))
 
-    def between(self, begin: float, end: float) -> Recording:
+    def select_between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
         kept: dict[str, Any] = {}
         for times, *others in GROUPS.values():
@@ -100,7 +100,7 @@ class Recording:
         """Set-points (T,) [rad] of a joint at times (T,), without latency: each target is reached uniformly."""
         return np.interp(times, self.command_time + self.command_period, self.commands[:, joint])
 
-    def own_motion(self, robot: Robot, joint: int) -> NDArray[np.intp]:
+    def find_own_motion(self, robot: Robot, joint: int) -> NDArray[np.intp]:
         """Return the indices (K,) of the commands after which this joint moves, in its longest motion during which no
         other joint of its leg moves; empty if there is none.
         """
@@ -111,7 +111,7 @@ class Recording:
         parts = np.split(own, np.flatnonzero(np.diff(np.cumsum(others)[own])) + 1)
         return max(parts, key=lambda part: float(np.abs(np.diff(self.commands[:, joint]))[part].sum()))
 
-    def means(self, edges: Array, delay: Array, play: Array) -> Means:
+    def compute_means(self, edges: Array, delay: Array, play: Array) -> Bins:
         """Means over the bins between `edges` (B + 1,) [s]; delay (n,) [s]: latency of each joint's set-point; play
         (n,) [rad]: how far a joint leads its encoder.
         """
@@ -125,18 +125,18 @@ class Recording:
             wanted = self.setpoints(times - delay[joint], joint)
             before = self.setpoints(times - delay[joint] - span, joint)
             # Readings are not evenly spread over a bin, in which the joint moves by up to 0.1 rad; its lag is even.
-            lag = wanted - values - play[joint] * side_of_play(times, values)
+            lag = wanted - values - play[joint] * find_side_of_play(times, values)
             means = binned_statistic(times, [wanted - values, (wanted - before) / span, lag], "mean", edges).statistic
             lead[:, joint], rate[:, joint], behind = means
             angle[:, joint] = self.setpoints(middle - delay[joint], joint) - behind
             count[:, joint] = np.histogram(times, edges)[0]
         if len(self.imu_time):
             force = binned_statistic(self.imu_time, self.specific_force.T, "mean", edges).statistic.T
-        return Means(middle, angle, lead, rate, count, force)
+        return Bins(middle, angle, lead, rate, count, force)
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
+class Bins:
     """Means over B bins: time (B,), the joints' angle in the middle of the bin, its play included, set-point less
     reading, set-point's rate and number of readings (B, n), specific_force (B, 3); NaN if a bin has none.
     """
@@ -148,16 +148,16 @@ class Means:
     count: Array
     specific_force: Array
 
-    def complete(self) -> NDArray[np.bool_]:
+    def find_complete(self) -> NDArray[np.bool_]:
         """Bins (B,) in which every joint and the IMU were read."""
         return np.asarray((self.count > 0).all(axis=1) & np.isfinite(self.specific_force).all(axis=1), np.bool_)
 
-    def select(self, chosen: NDArray[np.bool_]) -> Means:
+    def select(self, chosen: NDArray[np.bool_]) -> Bins:
         """The bins that are chosen (B,)."""
-        return Means(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+        return Bins(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-def side_of_play(times: Array, readings: Array) -> Array:
+def find_side_of_play(times: Array, readings: Array) -> Array:
     """On which side of its play a joint is (M,), from -1 to 1, at its readings (M,), which follow it with that play.
 
     While a reading rises, the joint is a play above it; before it falls, the joint crosses the play, unseen: evenly.

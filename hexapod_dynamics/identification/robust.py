@@ -29,20 +29,20 @@ def fit(
     values = prior
     for _ in range(rounds):
         r = residuals(values)
-        share = np.ones_like(r) if inflate is None else robust_share(r)
-        J = slopes(residuals, values, step * np.maximum(1.0, np.abs(values))).reshape(-1, len(values))
+        share = np.ones_like(r) if inflate is None else compute_weights(r)
+        J = differentiate(residuals, values, step * np.maximum(1.0, np.abs(values))).reshape(-1, len(values))
         weighted = J.T * share.ravel() / (1.0 if inflate is None else inflate(r * share))
         information = weighted @ J + np.diag(width**-2.0)
         values = values - np.linalg.solve(information, weighted @ r.ravel() + (values - prior) / width**2)
     return values, information
 
 
-def robust_share(residuals: Array) -> Array:
+def compute_weights(residuals: Array) -> Array:
     """Return the weights, from 0 to 1, that limit normalised residuals of any shape to CLIP (Huber)."""
     return np.asarray(np.minimum(1.0, CLIP / np.maximum(np.abs(residuals), 1e-9)), np.float64)
 
 
-def slopes(function: Callable[[Array], Array], values: Array, steps: Array) -> Array:
+def differentiate(function: Callable[[Array], Array], values: Array, steps: Array) -> Array:
     """Derivatives (..., p) of a function's array by its arguments `values` (p,), by forward differences."""
     here = function(values)
     columns = [(function(values + row) - here) / step for row, step in zip(np.diag(steps), steps, strict=True)]

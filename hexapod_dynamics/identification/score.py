@@ -112,7 +112,7 @@ class _Replay:
         if time - self.begin > 3.0 and observer.started:
             rate = observer.nu.item(6 + joint)
             expected = observer.q.item(joint) + rate * (time - observer.time)
-            residual = observer.servo_lag.behind_feed_forward(angle - expected, rate)
+            residual = observer.servo_lag.refer_to_feed_forward(angle - expected, rate)
             self.readings.append((joint, residual, rate, self.command.item(joint) - angle))
             begun, ages, joints, _ = self._path
             self.joints.append((time - begun, angle - float(np.interp(time - begun, ages, joints[:, joint]))))
@@ -201,7 +201,7 @@ def score(
     )
 
 
-def page(robot: Robot, result: Score, source: str) -> str:
+def write_page(robot: Robot, result: Score, source: str) -> str:
     """Return a Score as a page of text; source: name of the recording."""
     degrees = [math.degrees(value) for value in (*result.joints, result.setpoints, *result.tilt)]
     lags, sags = 1e3 * result.lag, np.degrees(result.sag)

@@ -116,7 +116,7 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     if abs(mean[KIND] - round(mean[KIND])) < 0.35:  # a firmware either feeds the rate forward or does not
         mean[KIND], width[KIND], left_out[KIND] = round(mean[KIND]), 0.02, 0.0
     starts = np.stack([values, np.where(moved[:, None], mean, values)])
-    best = np.argmin(lanes.left(starts), axis=0)
+    best = np.argmin(lanes.sum_squares(starts), axis=0)
     values, information, noise = lanes.fit(starts[best, np.arange(n)], mean, width, 5)
     covariance = np.linalg.inv(information)
     variance = np.diagonal(covariance, axis1=1, axis2=2).copy()
@@ -140,7 +140,7 @@ def _better_kind(lanes: _Lanes) -> tuple[Array, Array]:
     fits = []
     for kind in (0.05, 0.95):
         values[..., KIND] = kind
-        best = values[np.argmin(lanes.left(values).sum(axis=1))]
+        best = values[np.argmin(lanes.sum_squares(values).sum(axis=1))]
         fits.append(lanes.fit(best, PRIOR, WIDTH, 6))
     (first, information, least), (other, of_other, noise) = fits
     better = noise < least
@@ -157,7 +157,7 @@ class _Lanes:
         attitude = recording.mean_attitude()
         gravity = np.array([model.gravity_force(attitude, row)[6:] for row in commands]) / robot.servo.stiffness
         self.inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
-        motions = [recording.own_motion(robot, joint) for joint in range(n)]
+        motions = [recording.find_own_motion(robot, joint) for joint in range(n)]
         self.moved = np.array([len(k) > 0 and np.ptp(commands[k, j]) > 0.05 for j, k in enumerate(motions)])
         if not self.moved.any():
             raise IdentificationError("suspended exercise: no joint's command moves; let each joint move by 0.3 rad")
@@ -178,7 +178,7 @@ class _Lanes:
         self.joint = recording.reading_joint[inside]
         self.measured, self._place = recording.readings[inside], local[inside] / STEP
         noise = np.hypot(1.5e-3, robot.servo.resolution / np.sqrt(12.0))  # [rad] of a reading, and its rounding
-        self.sigma = noise * np.sqrt(repeats(self.joint, self.measured))
+        self.sigma = noise * np.sqrt(count_repeats(self.joint, self.measured))
         few = [robot.joint_names[j] for j in np.flatnonzero(self.moved) if np.sum(self.joint == j) < 50]
         if few:
             raise IdentificationError(
@@ -194,7 +194,7 @@ class _Lanes:
         low = simulated[:, floor, self.joint]
         return self.measured - (low + part * (simulated[:, floor + 1, self.joint] - low))
 
-    def left(self, values: Array) -> Array:
+    def sum_squares(self, values: Array) -> Array:
         """Return the sums of squared residuals of each joint (V, n) for V sets of values (V, n, 8)."""
         squares = np.clip(self.residuals(values) / self.sigma, -CLIP, CLIP) ** 2
         count = len(self.moved)
@@ -260,7 +260,7 @@ class _Lanes:
         return best, information, noise
 
 
-def repeats(joint: NDArray[np.intp], readings: Array) -> Array:
+def count_repeats(joint: NDArray[np.intp], readings: Array) -> Array:
     """How often each reading (M,) of a joint (M,) is repeated before or after it without another one between.
 
     A joint at rest is read with one and the same rounding error: such readings count as one.

@@ -17,14 +17,14 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator
-from hexapod_dynamics.gait.planning.search import SHARES, Search, demands
+from hexapod_dynamics.gait.planning.search import SHARES, Search, make_demands
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
 LIGHTEST, HEAVIEST = 0.85, 1.3  # multiples of the mass of the robot for which a manoeuvre was made
 
 
-def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, list[tuple[str, ...]]]:
+def transfer_library(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, list[tuple[str, ...]]]:
     """Return the plans of a library for another Robot, and the sets of lost legs whose plans are not usable there.
 
     Mirror images become separate plans, because the masses of the other robot's sides may differ. Raises
@@ -33,7 +33,7 @@ def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, 
     _check_shape(library.robot, robot)
     kept, left = PlanLibrary(robot), []
     for plan in library.with_images():
-        moved = transferred_plan(library.robot, robot, plan)
+        moved = transfer_plan(library.robot, robot, plan)
         if moved is None:
             left.append(tuple(name for name in robot.leg_names if name not in plan.legs))
         else:
@@ -41,20 +41,20 @@ def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, 
     return kept, left
 
 
-def transferred_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | None:
+def transfer_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | None:
     """Return a robot's plan for another robot of the same shape; None if its margin is too small there."""
     shift = _middle(other, plan) - _middle(robot, plan)
-    moved = plan.shifted(*shift.tolist())
+    moved = plan.shift(*shift.tolist())
     for share in SHARES:
-        before = margin(robot, plan, share)
+        before = compute_margin(robot, plan, share)
         if before >= 0.9 * plan.margin:  # else the plan was made for a smaller share of the speeds
-            left = margin(other, moved, share)
-            least = demands(other, len(plan.legs), share).least_margin
+            left = compute_margin(other, moved, share)
+            least = make_demands(other, len(plan.legs), share).least_margin
             return dataclasses.replace(moved, margin=left) if left >= least else None
     return None
 
 
-def transferred_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
+def transfer_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
     """Return the manoeuvres of a library for another Robot; HexapodError tells why they cannot be used."""
     _check_shape(library.robot, robot)
     ratio = robot.mass / library.robot.mass
@@ -84,10 +84,10 @@ def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost))
     evaluator.accept(plan)
-    return np.asarray(evaluator.course(np.zeros(3)))[:, :2].mean(axis=0)
+    return np.asarray(evaluator.evaluate_course(np.zeros(3)))[:, :2].mean(axis=0)
 
 
-def margin(robot: Robot, plan: GaitPlan, share: float) -> float:
+def compute_margin(robot: Robot, plan: GaitPlan, share: float) -> float:
     """Return the least margin [m] of a plan over a share of the twists for which plans on so many legs are made."""
-    wanted = demands(robot, len(plan.legs), share)
-    return min(found.margin for found in Search(robot, plan.legs, wanted, height=plan.height).judged(plan))
+    wanted = make_demands(robot, len(plan.legs), share)
+    return min(found.margin for found in Search(robot, plan.legs, wanted, height=plan.height).evaluate(plan))

@@ -31,7 +31,7 @@ from hexapod_dynamics.simulation.world import SteppedModel
 UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = 0, 3, 6, 9, 10, 13
 
 
-def bounds(joints: int) -> np.ndarray:
+def observation_bounds(joints: int) -> np.ndarray:
     """Largest absolute values of an observation, (13 + 3 n,) float32: of the direction, velocity [m/s], angular
     velocity [rad/s], height [m], what is asked for, then of the joints [rad, rad/s, rad].
     """
@@ -49,11 +49,11 @@ class RandomDamage:
     def __init__(self, interval: float = 3.0, most: int = 2) -> None:
         self.interval, self.most = interval, most
 
-    def times(self, random: np.random.Generator) -> list[float]:
+    def draw_times(self, random: np.random.Generator) -> list[float]:
         """Times [s] of an episode's injuries, in order."""
         return np.cumsum(random.exponential(self.interval, self.most)).tolist()
 
-    def strike(self, random: np.random.Generator, morphology: Morphology, q: np.ndarray) -> Morphology:
+    def add_injury(self, random: np.random.Generator, morphology: Morphology, q: np.ndarray) -> Morphology:
         """Return the morphology with one more injury; a joint that locks does so at its present position in q (n,)
         [rad].
 
@@ -123,7 +123,7 @@ class WalkEnv(gymnasium.Env):
         self.pose = as_array("pose", standing, (n,))
         self.intact = self.morphology = Morphology.whole(robot)
         self.model = SteppedModel(robot, self.intact, Ground(friction=friction))
-        self.limits = bounds(n)
+        self.limits = observation_bounds(n)
         self.observation_space = gymnasium.spaces.Box(-self.limits, self.limits, dtype=np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (n,), np.float32)
         self._log = np.empty((self.steps, self.model.row_width))
@@ -146,7 +146,7 @@ class WalkEnv(gymnasium.Env):
         self.model.forget()
         state.position[2] = self.model.resting_height()
         self.time = 0.0
-        self._times = [] if self.damage is None else self.damage.times(random)
+        self._times = [] if self.damage is None else self.damage.draw_times(random)
         if self.random_velocity:
             fastest = np.array([0.08, 0.05, 0.4])  # forward, left [m/s], yaw [rad/s]
             self.asked[:] = random.uniform(-fastest, fastest)
@@ -160,7 +160,7 @@ class WalkEnv(gymnasium.Env):
         info: dict[str, object] = {}
         while self.damage is not None and self._times and self._times[0] < self.time + self.period:
             del self._times[0]
-            self.morphology = self.damage.strike(self.np_random, self.morphology, self.model.q)
+            self.morphology = self.damage.add_injury(self.np_random, self.morphology, self.model.q)
             self.model.set_morphology(self.morphology)
             info["damage"] = self.morphology.describe()
         reward, info["power"] = self._run(given)

@@ -41,12 +41,12 @@ class CommandWatch:
         self._complaints[kind] = time.monotonic(), level, f"{self._topic} refused: {why}"
         self._node.get_logger().warning(f"{self._topic} refused: {why}", throttle_duration_sec=5.0)
 
-    def accepts(self, source: str, t: float) -> bool:
+    def accept(self, source: str, t: float) -> bool:
         """Whether a command of `source` at monotonic time t [s] is to be followed."""
         if self.conflict:
             self.refused["second source"] += 1
             return False
-        if self._one.accepts(source, t):
+        if self._one.accept(source, t):
             return True
         names = f" (publishers: {', '.join(self._publishers)})" if self._publishers else ""
         other, followed = (name[:100] or "one without a name" for name in (source, self._one.source))

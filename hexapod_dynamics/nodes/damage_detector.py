@@ -15,18 +15,18 @@ from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS
-from hexapod_dynamics.parameters.spec import settings_of
+from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, status_of, text_of
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, format_value, make_status
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 
-TRUE, FALSE = text_of(True), text_of(False)
+TRUE, FALSE = format_value(True), format_value(False)
 
 
 class DamageDetectorNode(RobotNode):
@@ -38,7 +38,7 @@ class DamageDetectorNode(RobotNode):
         super().__init__("damage_detector", PARAMETERS)
         robot, values = self.robot, self.values
         try:
-            settings = settings_of(DetectorSettings, values, guard=settings_of(GuardSettings, values))
+            settings = make_settings(DetectorSettings, values, guard=make_settings(GuardSettings, values))
             self.detection = DamageDetection(robot, values["detect"], settings, faults=self.faults)
         except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
             raise ParameterError(str(error)) from None
@@ -60,28 +60,28 @@ class DamageDetectorNode(RobotNode):
         self._trials = self.create_publisher(String, "try_joint", 10)
         self._declarations = DeclarationClient(self)
         Diagnostics(self, robot.name, lambda: self.detection.state(time.monotonic()))
-        self.loop.every(0.5, self._publish)
+        self.loop.call_every(0.5, self._publish)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def _on_torques(self, message: JointState) -> None:
-        torques = self.joints.row("feedforward_torques", message.name, message.effort.tolist())
+        torques = self.joints.arrange_message("feedforward_torques", message.name, message.effort.tolist())
         if torques is not None:
             self.detection.set_torques(torques)
 
     def _on_command(self, message: JointState) -> None:
-        positions = self.joints.row("joint_commands", message.name, message.position.tolist())
+        positions = self.joints.arrange_message("joint_commands", message.name, message.position.tolist())
         if positions is not None:
-            self.detection.command(_monotonic_time(age_of(message.header.stamp)), positions)
+            self.detection.command(_monotonic_time(compute_age(message.header.stamp)), positions)
 
     def _on_measurements(self, message: JointState) -> None:
-        at, ages = _monotonic_time(age_of(message.header.stamp)), message.effort.tolist()
+        at, ages = _monotonic_time(compute_age(message.header.stamp)), message.effort.tolist()
         readings = self.joints.read("servos/measurements", message.name, message.position.tolist(), ages, measured=True)
         for joint, angle, age in readings or ():
             self.detection.joint(at - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:
-        age = age_of(message.header.stamp)
+        age = compute_age(message.header.stamp)
         self.detection.imu(_monotonic_time(age), self.read_imu(message, time.monotonic(), age))
 
     def _on_gait_state(self, message: DiagnosticStatus) -> None:
@@ -96,7 +96,7 @@ class DamageDetectorNode(RobotNode):
             values = {pair.key: pair.value for pair in status.values}
             if "silent" in values:
                 masks = (np.isin(self._names, values.get(key, "").split()) for key in ("silent", "torque off", "back"))
-                self.detection.bus(_monotonic_time(age_of(message.header.stamp)), *masks)
+                self.detection.bus(_monotonic_time(compute_age(message.header.stamp)), *masks)
 
     def _on_morphology(self, morphology: Morphology) -> None:
         self.detection.set_morphology(morphology)
@@ -136,7 +136,7 @@ class DamageDetectorNode(RobotNode):
                 "evidence": finding.evidence,
                 "since": f"{finding.since + offset:.3f}",
             }
-            message.status.append(status_of(finding.name, self.robot.name, level, words, texts))
+            message.status.append(make_status(finding.name, self.robot.name, level, words, texts))
         self._publisher.publish(message)
 
 

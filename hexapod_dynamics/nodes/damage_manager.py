@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
+from hexapod_dynamics.nodes.morphology_messages import make_morphology_event, read_values
 from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.declarations import Declarations
-from hexapod_dynamics.parameters.damage_manager import parameters_of
+from hexapod_dynamics.parameters.damage_manager import list_parameters
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare
@@ -66,7 +66,7 @@ class DamageManager(RobotNode):
 
     def _declare(self) -> None:
         given = {}
-        for parameter in parameters_of(self._morphology):
+        for parameter in list_parameters(self._morphology):
             start = declare(self, parameter)
             if start != parameter.default:
                 given[parameter.name] = start
@@ -139,7 +139,7 @@ class DamageManager(RobotNode):
         The answer is given when the change is on the disk, so that no crash forgets what was answered.
         """
         self._declarations.check_rate(time.monotonic())
-        values = values_of(request.parameters)
+        values = read_values(request.parameters)
         self.loop.poll()
         self._declarations.check(time.monotonic(), values)
         response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
@@ -149,14 +149,14 @@ class DamageManager(RobotNode):
         return response
 
     def _publish(self) -> None:
-        self._publisher.publish(full_set(self, self._morphology))
+        self._publisher.publish(make_morphology_event(self, self._morphology))
         self._diagnostics.publish()
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now, failure = time.monotonic(), self.session_state.failure
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {failure}"] if failure else []
-        words += [*self.session_state.assess(now)[1], *self.faults.recent(now)]
+        words += [*self.session_state.assess(now)[1], *self.faults.list_recent(now)]
         if self._morphology.is_intact:
             return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}

@@ -13,9 +13,9 @@ from rclpy.task import Future
 
 # Time [s] without an answer after which the service is called again. For 10 s ROS still lists a killed server: the
 # client is "ready" all the time, and a request that is sent before the respawned damage_manager is discovered is lost.
-UNANSWERED = 1.0
+ANSWER_TIMEOUT = 1.0
 # Number of calls for one decision. After that, DecisionMaker repeats the decision while its evidence lasts.
-MOST = 5
+MAX_CALLS = 5
 
 
 @dataclass(eq=False)
@@ -49,8 +49,8 @@ class DeclarationClient:
         """Call again for each decision that has not been answered in time."""
         for call in [call for call in self._open if now >= call.again]:
             name = call.decision.name
-            if len(call.futures) < MOST:
-                self._log.warning(f"set_morphology has not answered for {UNANSWERED} s: {name} is declared again")
+            if len(call.futures) < MAX_CALLS:
+                self._log.warning(f"set_morphology has not answered for {ANSWER_TIMEOUT} s: {name} is declared again")
                 self._ask(call, now)
             else:
                 self._log.error(f"{name} is not declared: set_morphology does not answer; is damage_manager up?")
@@ -65,11 +65,11 @@ class DeclarationClient:
                 self._end(call)
 
     def _ask(self, call: _Call, now: float) -> None:
-        call.again = now + UNANSWERED
+        call.again = now + ANSWER_TIMEOUT
         call.futures.append(self._client.call_async(request_of(call.decision.values)))
-        call.futures[-1].add_done_callback(lambda future: self._answered(call, future))
+        call.futures[-1].add_done_callback(lambda future: self._on_answer(call, future))
 
-    def _answered(self, call: _Call, future: Future) -> None:
+    def _on_answer(self, call: _Call, future: Future) -> None:
         if call not in self._open:
             return
         self._end(call)

@@ -13,13 +13,13 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.nodes.messages import pose_values
+from hexapod_dynamics.nodes.messages import format_pose
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.onboard.inputs import NOT_GIVEN
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
-from hexapod_dynamics.parameters.spec import settings_of
+from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, check_topic
@@ -33,7 +33,7 @@ class DynamicsNode(RobotNode):
     def __init__(self) -> None:
         super().__init__("dynamics", PARAMETERS)
         robot, values = self.robot, self.values
-        settings = settings_of(PredictionSettings, values, guard=settings_of(GuardSettings, values))
+        settings = make_settings(PredictionSettings, values, guard=make_settings(GuardSettings, values))
         self.prediction = Prediction(robot, settings, self.faults)
         self._timed = -math.inf  # time of the last servos/measurements
         self._command_age = 0.0  # [s] of the newest command that this tick accepted; 0: none
@@ -63,15 +63,15 @@ class DynamicsNode(RobotNode):
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose)
         if self.prediction.payload is not None:
             report = PayloadReport(self, self.prediction.payload)
-            self.loop.every(0.05, report.update)  # so that the computation is not in every tick
-            self.create_subscription(DiagnosticStatus, "gait_state", report.on_gait_state, LATCHED)
+            self.loop.call_every(0.05, report.update)  # so that the computation is not in every tick
+            self.create_subscription(DiagnosticStatus, "gait_state", report.read_gait_state, LATCHED)
         if values["odom_topic"]:  # its publisher is created while the robot walks
             check_topic(self, "odom_topic", values["odom_topic"], ("predicted_state", "joint_states"))
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def _on_command(self, message: JointState) -> None:
-        topic, now, age = "joint_commands", time.monotonic(), age_of(message.header.stamp)
+        topic, now, age = "joint_commands", time.monotonic(), compute_age(message.header.stamp)
         if self.rejects_stamp(topic, age):
             return
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
@@ -93,13 +93,13 @@ class DynamicsNode(RobotNode):
         """Whether no driver publishes the time of each reading; then the stamp is the time of measurement of all
         joints.
         """
-        return time.monotonic() - self._timed > SILENT
+        return time.monotonic() - self._timed > SILENT_AFTER
 
     def _on_joints(self, message: JointState) -> None:
         self._measure("joint_states", message, ())
 
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
-        now, age = time.monotonic(), age_of(message.header.stamp)
+        now, age = time.monotonic(), compute_age(message.header.stamp)
         if not self.rejects_stamp(topic, age):
             at = now - max(age, 0.0)
             readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
@@ -107,7 +107,7 @@ class DynamicsNode(RobotNode):
                 self.prediction.joint(at - before, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:
-        now, age = time.monotonic(), age_of(message.header.stamp)
+        now, age = time.monotonic(), compute_age(message.header.stamp)
         if self.rejects_stamp("imu/data", age):
             return
         if message.orientation_covariance[0] == NOT_GIVEN:
@@ -147,7 +147,7 @@ class DynamicsNode(RobotNode):
         it.
         """
         # Where once a command is the full rate, nothing is saved while nobody watches.
-        watched = self._messages.states_wanted(now) or self._longest <= 1.0 / self._rate.full
+        watched = self._messages.has_state_subscribers(now) or self._longest <= 1.0 / self._rate.full
         if not watched:
             self._rate.pause(now)
         elif self.values["automatic_rate"] and (message := self._rate.call(now)):
@@ -159,7 +159,7 @@ class DynamicsNode(RobotNode):
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now, observer = time.monotonic(), self.prediction.observer
-        stored = self.prediction.stored()
+        stored = self.prediction.get_stored()
         if stored is not None:
             self.session_state.post(stored)
         late = [self._deadlines.assess("predictions")]
@@ -172,7 +172,7 @@ class DynamicsNode(RobotNode):
             "predictions left out": self._deadlines.missed,
             "predictions a second": round(1.0 / self._period, 3),
         }
-        if observer.started and now - observer.time <= SILENT:  # for displays that show the pose once a second
-            values |= pose_values(self._messages.seconds, observer.position, observer.rotation)
+        if observer.started and now - observer.time <= SILENT_AFTER:  # for displays that show the pose once a second
+            values |= format_pose(self._messages.seconds, observer.position, observer.rotation)
         self._worst_cost = 0.0
         return level, message, values

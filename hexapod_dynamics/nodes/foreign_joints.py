@@ -6,7 +6,7 @@ import numpy as np
 
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics import TopicServos
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -47,7 +47,7 @@ class ForeignJoints:
                 return
         if not self._own.isdisjoint(names):
             joints, angles = [each.joint for each in readings], [each.value for each in readings]
-            self._servos.accept(joints, angles, age_of(message.header.stamp))
+            self._servos.accept(joints, angles, compute_age(message.header.stamp))
         elif self._servos.is_silent:  # else a message of another device beside those of the robot
             given = f"{names[0]!r} given" if names else "no names given"
             self._servos.refuse(f"{MEASURED} names no joint of this robot: {given}, {self._names[0]!r} needed")
@@ -75,5 +75,5 @@ class ForeignJoints:
 
     def assess(self) -> tuple[str, list[str]]:
         """Return level and texts for /diagnostics."""
-        words = self._servos.warnings()
+        words = self._servos.list_warnings()
         return ("warn", words) if words else ("ok", [])

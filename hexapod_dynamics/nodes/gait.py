@@ -10,14 +10,14 @@ from geometry_msgs.msg import Pose, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes.command_watch import source_name
-from hexapod_dynamics.nodes.messages import StampConverter, rotation_of
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.messages import StampConverter, read_rotation
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.nodes.velocity_input import VelocityInput
 from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitControl, GaitControlSettings, State
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, RATE
 from hexapod_dynamics.parameters.gait import GAIT, PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, status_of
+from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, make_status
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from rcl_interfaces.msg import SetParametersResult
@@ -68,7 +68,7 @@ class GaitNode(RobotNode):
         self.control = GaitControl(
             self.robot,
             settings,
-            permit=self._restored_permit(timeout),
+            permit=self._restore_permit(timeout),
             report=self._report,
             announce=lambda on: self._buzzer.publish(Bool(data=on)),
             keep=self.session_state.post,
@@ -96,7 +96,7 @@ class GaitNode(RobotNode):
         self.add_on_set_parameters_callback(self._on_parameters)
         self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose)
 
-    def _restored_permit(self, timeout: float) -> WalkPermit:
+    def _restore_permit(self, timeout: float) -> WalkPermit:
         """Return the walk permit from before a crash; if it was stored but cannot be read, the robot waits for a
         new command.
         """
@@ -116,18 +116,18 @@ class GaitNode(RobotNode):
 
     def _on_imu(self, message: Imu) -> None:
         now, fallen = time.monotonic(), self.control.permit.fallen
-        self.control.imu(now, self.read_imu(message, now, age_of(message.header.stamp)))
+        self.control.imu(now, self.read_imu(message, now, compute_age(message.header.stamp)))
         if self.control.permit.fallen != fallen:
             self._diagnostics.publish()
 
     def _on_joints(self, message: JointState) -> None:
         positions = message.position.tolist()
-        angles = self.joints.row("joint_states", message.name, positions, others=True, measured=True)
+        angles = self.joints.arrange_message("joint_states", message.name, positions, others=True, measured=True)
         if angles is not None:
             self.control.joints(time.monotonic(), angles)
 
     def _on_body_pose(self, message: Pose) -> None:
-        place, angles = message.position, roll_pitch_yaw(rotation_of(message.orientation))
+        place, angles = message.position, roll_pitch_yaw(read_rotation(message.orientation))
         self.control.set_body_pose((place.x, place.y, place.z, *angles))
 
     def _on_payload(self, message: WrenchStamped) -> None:
@@ -187,7 +187,7 @@ class GaitNode(RobotNode):
             lost, words = "warn", [f"a restart of this node would lose whether it may walk: {failure}"]
         if lost != "ok" and level != "error":
             level, message = lost, "; ".join([*words, message])
-        self._state_publisher.publish(status_of("gait", self.robot.name, level, message, values))
+        self._state_publisher.publish(make_status("gait", self.robot.name, level, message, values))
         return level, message, values
 
     def destroy_node(self) -> None:

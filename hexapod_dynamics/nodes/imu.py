@@ -20,8 +20,8 @@ from hexapod_dynamics.nodes.messages import StampConverter, fill_transform, tran
 from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
 from hexapod_dynamics.onboard.inputs import Vector, stamp_refusal
 from hexapod_dynamics.parameters.imu import PARAMETERS
-from hexapod_dynamics.parameters.spec import settings_of
-from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, frame
+from hexapod_dynamics.parameters.spec import make_settings
+from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, make_frame_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import IMU_BUS, calibration_file, device_directory
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -40,8 +40,8 @@ class ImuNode(RobotNode):
         values, mounting = self.values, self.robot.imu
         self.source = values["source"]
         self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
-        self.frame = frame(self, values["frame_id"])
-        settings = settings_of(Mpu6050Settings, values)
+        self.frame = make_frame_name(self, values["frame_id"])
+        settings = make_settings(Mpu6050Settings, values)
         self.imu = CalibratedImu(
             settings.rate,
             mounting.rotation,
@@ -70,7 +70,7 @@ class ImuNode(RobotNode):
         group = MutuallyExclusiveCallbackGroup()
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if values["publish_tf"]:
-            chip = transform(frame(self, values["parent_frame_id"]), self.frame)
+            chip = transform(make_frame_name(self, values["parent_frame_id"]), self.frame)
             stamp = self.get_clock().now().to_msg()
             fill_transform(chip, np.asarray(mounting.position), np.asarray(mounting.rotation), stamp)
             self._broadcaster = StaticTransformBroadcaster(self)
@@ -83,7 +83,7 @@ class ImuNode(RobotNode):
             # No sample may be lost, because the attitude is the integral of the rates: the queue holds the samples of
             # half a second, in case the computer is busy.
             self.loop: TickLoop = TickLoop(self, 1.0 / settings.rate)
-            self.loop.every(0.1, self._report_changes)
+            self.loop.call_every(0.1, self._report_changes)
             all_samples = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, all_samples)
         else:
@@ -114,7 +114,7 @@ class ImuNode(RobotNode):
         return message
 
     def _on_foreign(self, message: Imu) -> None:
-        now, age = time.monotonic(), age_of(message.header.stamp)
+        now, age = time.monotonic(), compute_age(message.header.stamp)
         reading = self.read_imu(message, now, age)
         if reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
@@ -138,11 +138,11 @@ class ImuNode(RobotNode):
         if self.reader.health.chip is not self._chip:
             self._set_noise(self.reader.health.chip)
         at = now - self._sample_delay
-        if self._raw_topic is not None and self._raw_topic.wanted(now):
+        if self._raw_topic is not None and self._raw_topic.has_subscribers(now):
             self._fill(self._raw, at, sample.angular_velocity, sample.acceleration)
             self._raw_topic.publish(self._raw)
         accel, gyro, quaternion = self.imu.accept(sample.acceleration, sample.angular_velocity, now)
-        if self._data_topic is not None and self._data_topic.wanted(now):
+        if self._data_topic is not None and self._data_topic.has_subscribers(now):
             # Without the gyro offsets the orientation is not usable.
             self._data.orientation_covariance = self._orientation_covariances[self.imu.calibrated]
             turn = self._data.orientation
@@ -199,7 +199,7 @@ class ImuNode(RobotNode):
             self.diagnostics.publish()
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
-        values = self.reader.figures() | self.imu.figures()
+        values = self.reader.get_diagnostics() | self.imu.get_diagnostics()
         self._level, message = self._assess()
         return self._level, message, values
 

@@ -21,17 +21,17 @@ from nav_msgs.msg import Odometry
 TIME, PLACE, TURN = "time of the predicted pose [s]", "predicted position [m]", "predicted quaternion (x y z w)"
 
 
-def put(point: Point | Vector3, place: Sequence[float]) -> None:
+def fill_vector(point: Point | Vector3, place: Sequence[float]) -> None:
     """Write place (3,) into a Point or Vector3."""
     point.x, point.y, point.z = place
 
 
-def turn(quaternion: Quaternion, rotation: np.ndarray) -> None:
+def fill_rotation(quaternion: Quaternion, rotation: np.ndarray) -> None:
     """Write rotation (3, 3) into a Quaternion."""
     quaternion.x, quaternion.y, quaternion.z, quaternion.w = quaternion_from_rotation(rotation)
 
 
-def rotation_of(quaternion: Quaternion) -> np.ndarray:
+def read_rotation(quaternion: Quaternion) -> np.ndarray:
     """Return the rotation (3, 3) of a Quaternion; HexapodError if it is none."""
     return rotation_from_quaternion((quaternion.x, quaternion.y, quaternion.z, quaternion.w))
 
@@ -46,20 +46,20 @@ def transform(parent: str, child: str) -> TransformStamped:
 def fill_transform(message: TransformStamped, position: np.ndarray, rotation: np.ndarray, stamp: Time) -> None:
     """Write position (3,) [m], rotation (3, 3) and the stamp into a TransformStamped."""
     message.header.stamp = stamp
-    put(message.transform.translation, position.tolist())
-    turn(message.transform.rotation, rotation)
+    fill_vector(message.transform.translation, position.tolist())
+    fill_rotation(message.transform.rotation, rotation)
 
 
 def fill_odometry(message: Odometry, position: np.ndarray, rotation: np.ndarray, twist: np.ndarray) -> None:
     """Write position (3,) [m], rotation (3, 3) and body twist (6,) [m/s, rad/s] into an Odometry message."""
     pose, speed = message.pose.pose, twist.tolist()
-    put(pose.position, position.tolist())
-    turn(pose.orientation, rotation)
-    put(message.twist.twist.linear, speed[:3])
-    put(message.twist.twist.angular, speed[3:])
+    fill_vector(pose.position, position.tolist())
+    fill_rotation(pose.orientation, rotation)
+    fill_vector(message.twist.twist.linear, speed[:3])
+    fill_vector(message.twist.twist.angular, speed[3:])
 
 
-def pose_values(seconds: float, position: np.ndarray, rotation: np.ndarray) -> dict[str, str]:
+def format_pose(seconds: float, position: np.ndarray, rotation: np.ndarray) -> dict[str, str]:
     """Return {key: text} of a pose: its time [s] on the system clock, position (3,) [m], rotation (3, 3)."""
     return {
         TIME: f"{seconds:.3f}",
@@ -89,9 +89,9 @@ class StampConverter:
 
     def write(self, stamp: Time, monotonic: float) -> None:
         """Set a stamp to a monotonic time [s]."""
-        stamp.sec, stamp.nanosec = divmod(self.nanoseconds_of(monotonic), 1_000_000_000)
+        stamp.sec, stamp.nanosec = divmod(self.to_nanoseconds(monotonic), 1_000_000_000)
 
-    def nanoseconds_of(self, monotonic: float) -> int:
+    def to_nanoseconds(self, monotonic: float) -> int:
         """Return the ROS time [ns] of a monotonic time [s]."""
         now = time.monotonic()
         offset = self._offset
@@ -101,10 +101,10 @@ class StampConverter:
             or abs(time.time_ns() - now * 1e9 - offset) > 50e6  # [ns]: it was set
         ):
             self._read = now
-            offset = self._offset = self._measured()
+            offset = self._offset = self._measure_offset()
         return offset + int(monotonic * 1e9)
 
-    def _measured(self) -> int:
+    def _measure_offset(self) -> int:
         readings = []
         for _ in range(5):
             before, ros, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()

@@ -17,7 +17,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
 
 
-def values_of(parameters: Iterable[ParameterMessage]) -> dict[str, bool | float]:
+def read_values(parameters: Iterable[ParameterMessage]) -> dict[str, bool | float]:
     """Return {name: value} of rcl_interfaces/Parameter messages.
 
     Raises MorphologyError for a parameter that is neither bool nor double, has no value, is named twice, or
@@ -44,7 +44,7 @@ def _list_types() -> str:
     """Return which named values are of which type: "a bool is needed (legs., links.) or a double (locked_at.: rad)"."""
     values = KINDS.values.values()
     bools = ", ".join(f"{value.prefix}." for value in values if isinstance(value.intact, bool))
-    doubles = ", ".join(f"{value.prefix}.: {value.range}" for value in values if not isinstance(value.intact, bool))
+    doubles = ", ".join(f"{value.prefix}.: {value.bounds}" for value in values if not isinstance(value.intact, bool))
     return f"a bool is needed ({bools}) or a double ({doubles})"
 
 
@@ -54,7 +54,7 @@ def request_of(values: Mapping[str, object]) -> SetParametersAtomically.Request:
     return SetParametersAtomically.Request(parameters=parameters)
 
 
-def full_set(node: Node, morphology: Morphology) -> ParameterEvent:
+def make_morphology_event(node: Node, morphology: Morphology) -> ParameterEvent:
     """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
     named = request_of(morphology.parameters()).parameters
     stamp = node.get_clock().now().to_msg()

@@ -13,13 +13,20 @@ import numpy as np
 from builtin_interfaces.msg import Time as Stamp
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, PoseStamped, WrenchStamped
-from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
+from hexapod_dynamics.control.support import FORCE_SCALE, STANDING_LOAD, Support, support_polygon
 from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.gait_kinds import SWAYS
-from hexapod_dynamics.nodes.messages import StampConverter, fill_odometry, fill_transform, put, transform, turn
+from hexapod_dynamics.gait_kinds import SWAY_PERIOD
+from hexapod_dynamics.nodes.messages import (
+    StampConverter,
+    fill_odometry,
+    fill_rotation,
+    fill_transform,
+    fill_vector,
+    transform,
+)
 from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.prediction import PayloadWeighing
-from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand, frame, status_of
+from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand, make_frame_name, make_status
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
@@ -43,7 +50,7 @@ class PredictionMessages:
 
     def __init__(self, node: RobotNode, observer: Observer, publish_tf: bool, odom_topic: str = "") -> None:
         self._node, self._observer, self._odom_topic = node, observer, odom_topic
-        base, odom = frame(node, "base_link"), frame(node, "odom")
+        base, odom = make_frame_name(node, "base_link"), make_frame_name(node, "odom")
         self._odometry = Odometry(child_frame_id=base)
         self._odometry.twist.covariance = TWIST_COVARIANCE
         self._path, self._transform = Path(), transform(odom, base)
@@ -60,9 +67,9 @@ class PredictionMessages:
         self._joints_topic = OnDemand(node.create_publisher(JointState, "predicted_joint_states", 10))
         self._torques_topic = OnDemand(node.create_publisher(JointState, "feedforward_torques", 10))
         self._path_topic = OnDemand(node.create_publisher(Path, "predicted_path", 10))
-        self.path_wanted = self._path_topic.wanted  # the path needs a roll-out
+        self.path_wanted = self._path_topic.has_subscribers  # the path needs a roll-out
         self._broadcaster = TransformBroadcaster(node) if publish_tf else None
-        self._tf_wanted = OnDemand(self._broadcaster.pub_tf).wanted if publish_tf else lambda _now: False
+        self._tf_wanted = OnDemand(self._broadcaster.pub_tf).has_subscribers if publish_tf else lambda _now: False
         self._support = SupportMarkers(node, observer)
         self._support.update()
 
@@ -73,14 +80,14 @@ class PredictionMessages:
         self._existing, self._moving = morphology.existing_mask, morphology.moving_mask
         self._joints.name, self._torques.name = names[self._existing].tolist(), names[self._moving].tolist()
 
-    def states_wanted(self, now: float) -> bool:
+    def has_state_subscribers(self, now: float) -> bool:
         """Return whether anybody subscribes to more than the torques at the monotonic time `now` [s]."""
         topics = (*self._state_topics, self._joints_topic, self._path_topic, self._support.topic)
-        return not self._state_topics or self._tf_wanted(now) or any(topic.wanted(now) for topic in topics)
+        return not self._state_topics or self._tf_wanted(now) or any(topic.has_subscribers(now) for topic in topics)
 
     def publish_support(self) -> None:
         """Publish the support of the state that was published last, if anybody subscribes to it."""
-        if self._support.topic.wanted(self._observer.time):
+        if self._support.topic.has_subscribers(self._observer.time):
             self._support.publish(self.stamp)
 
     @property
@@ -94,25 +101,25 @@ class PredictionMessages:
         All carry the time of the state. A topic without a subscriber costs nothing.
         """
         at = self._observer.time
-        now = self._nanoseconds = self._stamps.nanoseconds_of(at)
+        now = self._nanoseconds = self._stamps.to_nanoseconds(at)
         self.stamp.sec, self.stamp.nanosec = divmod(now, 1_000_000_000)
         if not self._state_topics:
             # `odom_topic`: the same, by the name that other packages expect.
             for topic in filter(None, ("predicted_state", self._odom_topic)):
                 self._state_topics.append(OnDemand(self._node.create_publisher(Odometry, topic, 10)))
-        wanted = [topic for topic in self._state_topics if topic.wanted(at)]
+        wanted = [topic for topic in self._state_topics if topic.has_subscribers(at)]
         if wanted:
             observer, message = self._observer, self._odometry
             message.pose.covariance = observer.covariance.ravel()
             fill_odometry(message, observer.position, observer.rotation, observer.nu[:6])
             for topic in wanted:
                 topic.publish(self._odometry)
-        if self._joints_topic.wanted(at):
+        if self._joints_topic.has_subscribers(at):
             observer, message = self._observer, self._joints
             message.position = observer.q[self._existing].tolist()
             message.velocity = observer.nu[6:][self._existing].tolist()
             self._joints_topic.publish(message)
-        if torques is not None and self._torques_topic.wanted(at):
+        if torques is not None and self._torques_topic.has_subscribers(at):
             self._torques.effort = torques[self._moving].tolist()
             self._torques_topic.publish(self._torques)
         if self._tf_wanted(at):
@@ -127,8 +134,8 @@ class PredictionMessages:
         rotations = [observer.rotation, *rotations[1::2]]
         for k, pose in enumerate(path.poses):
             pose.header.stamp = Time(nanoseconds=now + k * step).to_msg()
-            put(pose.pose.position, positions[k].tolist())
-            turn(pose.pose.orientation, rotations[k])
+            fill_vector(pose.pose.position, positions[k].tolist())
+            fill_rotation(pose.pose.orientation, rotations[k])
         self._path_topic.publish(path)
 
 
@@ -138,14 +145,14 @@ class PayloadReport:
     def __init__(self, node: RobotNode, weighing: PayloadWeighing) -> None:
         self._node, self._weighing = node, weighing
         self._wrench = WrenchStamped()
-        self._wrench.header.frame_id = frame(node, "base_link")
+        self._wrench.header.frame_id = make_frame_name(node, "base_link")
         self._publisher = node.create_publisher(DiagnosticStatus, "payload", LATCHED)
         self._wrench_publisher = node.create_publisher(WrenchStamped, "payload_wrench", LATCHED)
         node.create_service(Trigger, "~/tare", self._on_tare)
 
-    def on_gait_state(self, message: DiagnosticStatus) -> None:
+    def read_gait_state(self, message: DiagnosticStatus) -> None:
         """Take the period of the steps from gait_state while the body sways."""
-        period = next((float(pair.value) for pair in message.values if pair.key == SWAYS), None)
+        period = next((float(pair.value) for pair in message.values if pair.key == SWAY_PERIOD), None)
         self._weighing.set_sway_period(time.monotonic(), period)
 
     def update(self) -> None:
@@ -157,10 +164,10 @@ class PayloadReport:
         """Publish the present estimate."""
         weighing = self._weighing
         level, words = weighing.assess()
-        self._publisher.publish(status_of("payload", self._node.robot.name, level, words, weighing.values()))
+        self._publisher.publish(make_status("payload", self._node.robot.name, level, words, weighing.values()))
         weight = weighing.load.wrench().tolist()
-        put(self._wrench.wrench.force, weight[:3])
-        put(self._wrench.wrench.torque, weight[3:])
+        fill_vector(self._wrench.wrench.force, weight[:3])
+        fill_vector(self._wrench.wrench.torque, weight[3:])
         self._wrench.header.stamp = self._node.get_clock().now().to_msg()
         self._wrench_publisher.publish(self._wrench)
 
@@ -181,7 +188,7 @@ class SupportMarkers:
 
     def __init__(self, node: RobotNode, observer: Observer) -> None:
         self._observer, self._support = observer, Support(node.robot)
-        self._frame = frame(node, "odom")
+        self._frame = make_frame_name(node, "odom")
         legs = len(node.robot.legs)
         self._forces = [self._marker(FORCES, Marker.ARROW, k, (0.006, 0.014, 0.015)) for k in range(legs)]
         for marker in self._forces:
@@ -206,21 +213,21 @@ class SupportMarkers:
         self.update()
         support, forces = self._support, self._observer.model.foot_forces
         for marker, foot, force in zip(self._forces, support.feet.tolist(), forces.tolist(), strict=True):
-            shown = force[2] > LOADED
+            shown = force[2] > STANDING_LOAD
             marker.action = Marker.ADD if shown else Marker.DELETE
             if shown:
-                put(marker.points[0], foot)
-                put(marker.points[1], [p + FORCE_SCALE * f for p, f in zip(foot, force, strict=True)])
+                fill_vector(marker.points[0], foot)
+                fill_vector(marker.points[1], [p + FORCE_SCALE * f for p, f in zip(foot, force, strict=True)])
         corners = support_polygon(support.feet, forces).tolist()
         self._polygon.action = Marker.ADD if len(corners) > 1 else Marker.DELETE
         self._polygon.points = self._corners[: len(corners) + 1] if len(corners) > 1 else []
         for point, corner in zip(self._polygon.points, [*corners, *corners[:1]], strict=False):
-            put(point, corner)
-        put(self._center.pose.position, support.center_of_mass.tolist())
+            fill_vector(point, corner)
+        fill_vector(self._center.pose.position, support.center_of_mass.tolist())
         zmp = support.zero_moment_point
         self._zmp.action = Marker.DELETE if zmp is None else Marker.ADD
         if zmp is not None:
-            put(self._zmp.pose.position, zmp.tolist())
+            fill_vector(self._zmp.pose.position, zmp.tolist())
         for marker in self._array.markers:
             marker.header.stamp = stamp
         self.topic.publish(self._array)

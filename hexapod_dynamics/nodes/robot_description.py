@@ -16,12 +16,12 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.nodes.messages import fill_transform, transform
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.parameters.displays import ROBOT_DESCRIPTION
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.robot.ros2_control import with_ros2_control
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, frame
+from hexapod_dynamics.robot.ros2_control import add_ros2_control
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, make_frame_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_z
 from sensor_msgs.msg import Imu, JointState
@@ -31,11 +31,11 @@ from tf2_msgs.msg import TFMessage
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
 
-PREDICTED = "predicted/"
-IDLE = 0.1  # [s] between two checks whether anybody subscribes to /tf
+PREDICTED_PREFIX = "predicted/"
+SUBSCRIBER_CHECK = 0.1  # [s] between two checks whether anybody subscribes to /tf
 
 
-def footprint(rotation: np.ndarray, lowest: float) -> tuple[np.ndarray, np.ndarray]:
+def find_footprint(rotation: np.ndarray, lowest: float) -> tuple[np.ndarray, np.ndarray]:
     """Return position (3,) and rotation (3, 3) of base_footprint in base_link: it is level, has the heading of
     base_link, and is `lowest` [m] below it (REP-120).
 
@@ -45,7 +45,7 @@ def footprint(rotation: np.ndarray, lowest: float) -> tuple[np.ndarray, np.ndarr
     return rotation.T @ np.array([0.0, 0.0, lowest]), rotation.T @ rotation_z(yaw)
 
 
-def translucent(urdf: str, opacity: float) -> str:
+def make_translucent(urdf: str, opacity: float) -> str:
     """Return the URDF with this opacity (0 to 1) for all colours."""
     return re.sub(r'rgba="(\S+ \S+ \S+) \S+"', rf'rgba="\1 {opacity}"', urdf)
 
@@ -55,26 +55,26 @@ class RobotDescription(RobotNode):
 
     def __init__(self) -> None:
         super().__init__("robot_description", ROBOT_DESCRIPTION)
-        self._ghost, self._prefix = self.values["predicted"], frame(self, "")
-        self._q = {"": None, PREDICTED: None}
+        self._ghost, self._prefix = self.values["predicted"], make_frame_name(self, "")
+        self._q = {"": None, PREDICTED_PREFIX: None}
         self._rotation = None
         base = f"{self._prefix}base_link"
         self._footprint = transform(base, f"{self._prefix}base_footprint")
-        self._ghost_base = transform(base, f"{self._prefix}{PREDICTED}base_link")
+        self._ghost_base = transform(base, f"{self._prefix}{PREDICTED_PREFIX}base_link")
         self._message = TFMessage()
         self._description = self.create_publisher(String, "robot_description", LATCHED)
         self._ghost_description = (
-            self.create_publisher(String, f"{PREDICTED}robot_description", LATCHED) if self._ghost else None
+            self.create_publisher(String, f"{PREDICTED_PREFIX}robot_description", LATCHED) if self._ghost else None
         )
         self._tf = OnDemand(self.create_publisher(TFMessage, "/tf", 100))
         self._accept(Morphology.whole(self.robot))
         self.subscribe_morphology(self._on_morphology)
         self.loop: TickLoop = TickLoop(self, 1.0 / self.values["rate"], self._publish)
         # Joints and attitude are needed while /tf has subscribers only.
-        self._is_watched = lambda: self._tf.wanted(time.monotonic())
+        self._is_watched = lambda: self._tf.has_subscribers(time.monotonic())
         for kind, topic, callback in (
             (JointState, "joint_states", lambda message: self._on_joints("", message)),
-            (JointState, "predicted_joint_states", lambda message: self._on_joints(PREDICTED, message)),
+            (JointState, "predicted_joint_states", lambda message: self._on_joints(PREDICTED_PREFIX, message)),
             (Imu, "imu/data", self._on_imu),
         ):
             self.loop.subscribe(kind, topic, callback, 1, needed=self._is_watched)
@@ -86,7 +86,7 @@ class RobotDescription(RobotNode):
         frames = list(zip(tree.parents, tree.children, strict=True))
         self._links = {
             name: [transform(self._prefix + name + parent, self._prefix + name + child) for parent, child in frames]
-            for name in ("", PREDICTED)
+            for name in ("", PREDICTED_PREFIX)
         }
         try:
             urdf = self.robot.to_urdf(morphology)
@@ -96,10 +96,10 @@ class RobotDescription(RobotNode):
             return
         self._no_urdf = ""
         hardware = self.values["ros2_control"]
-        controlled = urdf if hardware == "none" else with_ros2_control(urdf, self.robot, hardware)
+        controlled = urdf if hardware == "none" else add_ros2_control(urdf, self.robot, hardware)
         self._description.publish(String(data=controlled))
         if self._ghost_description is not None:
-            self._ghost_description.publish(String(data=translucent(urdf, 0.3)))
+            self._ghost_description.publish(String(data=make_translucent(urdf, 0.3)))
 
     def _on_morphology(self, morphology: Morphology) -> None:
         if morphology != self.morphology:
@@ -114,27 +114,27 @@ class RobotDescription(RobotNode):
             q[joint] = angle
 
     def _on_imu(self, message: Imu) -> None:
-        rotation = self.read_imu(message, time.monotonic(), age_of(message.header.stamp)).rotation
+        rotation = self.read_imu(message, time.monotonic(), compute_age(message.header.stamp)).rotation
         if rotation is not None:
             self._rotation = rotation
 
     def _publish(self) -> None:
         watched = self._is_watched()
-        self.loop.set_period(1.0 / self.values["rate"] if watched else IDLE)
+        self.loop.set_period(1.0 / self.values["rate"] if watched else SUBSCRIBER_CHECK)
         if not watched:
-            self._q, self._rotation = {"": None, PREDICTED: None}, None
+            self._q, self._rotation = {"": None, PREDICTED_PREFIX: None}, None
         if self._q[""] is None:
             return
         stamp = self.get_clock().now().to_msg()
         poses = self._pose_links("", stamp)
         messages = list(self._links[""])
         if self._rotation is not None:
-            fill_transform(self._footprint, *footprint(self._rotation, self._lowest(self._rotation, poses)), stamp)
+            fill_transform(self._footprint, *find_footprint(self._rotation, self._lowest(self._rotation, poses)), stamp)
             messages.append(self._footprint)
-        if self._ghost and self._q[PREDICTED] is not None:
-            self._pose_links(PREDICTED, stamp)
+        if self._ghost and self._q[PREDICTED_PREFIX] is not None:
+            self._pose_links(PREDICTED_PREFIX, stamp)
             self._ghost_base.header.stamp = stamp
-            messages += [self._ghost_base, *self._links[PREDICTED]]
+            messages += [self._ghost_base, *self._links[PREDICTED_PREFIX]]
         self._message.transforms = messages
         self._tf.publish(self._message)
 
@@ -157,7 +157,7 @@ class RobotDescription(RobotNode):
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()} | self.faults.counts()
         if self._no_urdf:
             return "warn", self._no_urdf, values
-        if faults := self.faults.recent(time.monotonic()):
+        if faults := self.faults.list_recent(time.monotonic()):
             return "warn", "; ".join(faults), values
         if not self._is_watched():
             return "ok", "nobody subscribes to /tf", values

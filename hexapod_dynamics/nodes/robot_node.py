@@ -38,7 +38,7 @@ class RobotNode(GuardedNode):
 
         def receive(message: ParameterEvent) -> None:
             try:
-                morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
+                morphology = Morphology.from_parameters(self.robot, read_values(message.new_parameters))
             except MorphologyError as error:
                 self.faults.add("morphology", f"morphology: {error}")
                 self.get_logger().warning(f"morphology is ignored: {error}", throttle_duration_sec=5.0)
@@ -58,13 +58,13 @@ class RobotNode(GuardedNode):
 
     def rejects_stamp(self, topic: str, age: float, limit: float = 0.5) -> bool:
         """Return whether a message is more than `limit` [s] old, or as far in the future; that is a fault then."""
-        refusal = stamp_refusal(age, limit)
+        refusal = find_stamp_refusal(age, limit)
         if refusal:
             self.faults.add(topic, f"{topic} is refused: {refusal}")
         return bool(refusal)
 
 
-def age_of(stamp: Time) -> float:
+def compute_age(stamp: Time) -> float:
     """Return the age [s] of a stamp; 0 if there is none."""
     seconds = stamp_seconds(stamp)
     return time.time() - seconds if seconds else 0.0

@@ -62,7 +62,7 @@ class ServoMessages:
             return
         for joint in joints:
             self._published[joint] = stamps[joint]
-        if self._new_topic.wanted(time.monotonic()):
+        if self._new_topic.has_subscribers(time.monotonic()):
             newest = max(stamps[joint] for joint in joints)
             self._fill(self._new, joints, newest, angles, rates)
             self._new.effort = [newest - stamps[joint] for joint in joints]

@@ -28,16 +28,16 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainStat
 from hexapod_dynamics.drivers.servos.health import SEVERITY, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
-from hexapod_dynamics.drivers.simulated_port import proved_device
-from hexapod_dynamics.drivers.thread_priority import prefer_this_process
+from hexapod_dynamics.drivers.simulated_port import find_proved_device
+from hexapod_dynamics.drivers.thread_priority import raise_process_priority
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
-from hexapod_dynamics.nodes.stops import Stops, restored_stop
-from hexapod_dynamics.onboard.inputs import SourceLock, stamp_refusal
+from hexapod_dynamics.nodes.stops import Stops, restore_stop
+from hexapod_dynamics.onboard.inputs import SourceLock, find_stamp_refusal
 from hexapod_dynamics.parameters.servos import PARAMETERS
-from hexapod_dynamics.parameters.spec import settings_of
+from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.ros import start
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.nodes.board_outputs import BoardOutputs
     from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
-ALIGNED = 0.002  # [s] for which a command waits for the next tick while commands are punctual (`_pace`)
+ALIGNED = 0.002  # [s] for which a command waits for the next tick while commands are punctual (`_set_pace`)
 # Time [s] after which a port that is not open is reported in the log, once; a launched simulator needs that long, while
 # an adapter is plugged in or not.
 PORT_PATIENCE = {"device": 1.0, "alone": 2.0, "launched": 60.0}
@@ -68,18 +68,18 @@ class ServosNode(RobotNode):
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
         self._period, self._timeout = values["command_period"], values["command_timeout"]
-        self.guard = PoseGuard.of_robot(self.robot, settings_of(GuardSettings, values))
+        self.guard = PoseGuard.from_robot(self.robot, make_settings(GuardSettings, values))
         supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
         seated = seated_pose(self.robot, values["sit_pose"])
         # The chain is last: no hardware is accessed before every parameter has been accepted.
-        settings = settings_of(SupervisorSettings, values, seated=seated, period=self._period, supply=supply)
+        settings = make_settings(SupervisorSettings, values, seated=seated, period=self._period, supply=supply)
         self.chain = self._make_chain()
         self.control = ServoSupervisor(
             self.chain,
             self.guard,
             settings,
             self.get_logger().warning,
-            restored_stop(self.session_state, self.get_logger()),
+            restore_stop(self.session_state, self.get_logger()),
             lambda stop: self.session_state.post(stop.to_values()),
         )
         self.watch = CommandWatch(self, "joint_commands", SourceLock(self._timeout))
@@ -97,7 +97,7 @@ class ServosNode(RobotNode):
         # A command is executed with the torques that were received before it: more often they are not read. Commands of
         # two sources are distinguished, and the only one of a script is not lost. The other driver's topic is
         # joint_commands.
-        self._poll_torques = self.loop.poller(JointState, "feedforward_torques", self._on_torques)
+        self._poll_torques = self.loop.create_poller(JointState, "feedforward_torques", self._on_torques)
         commands = "gait/joint_commands" if foreign else "joint_commands"
         self.loop.subscribe(JointState, commands, self._on_command, COMMANDS)
         self.foreign: ForeignJoints | None = None
@@ -109,15 +109,15 @@ class ServosNode(RobotNode):
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.subscribe_morphology(self._on_morphology)
         self.diagnostics = Diagnostics(self, f"{self.robot.name} servo bus {self.chain.servos.port}", self._diagnose)
-        self.loop.every(1.0, lambda: self._messages.publish_battery(self.control.state.supply))
-        self.loop.every(0.2, self._watch_sources)
+        self.loop.call_every(1.0, lambda: self._messages.publish_battery(self.control.state.supply))
+        self.loop.call_every(0.2, self._watch_sources)
         self.stops = Stops(self, self._report_soon)
         self.board: BoardOutputs | None = None
         if values["protocol"] == "board":
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 
             self.board = BoardOutputs(self, self.chain.servos, values["stop_board_button"], self.stops)
-        self.priority = prefer_this_process(10)  # that of the threads which stop the robot is higher
+        self.priority = raise_process_priority(10)  # that of the threads which stop the robot is higher
         self.chain.start()  # the hardware is started last, after all checks
 
     def _make_chain(self) -> ServoChain:
@@ -129,35 +129,35 @@ class ServosNode(RobotNode):
         def prove() -> str:
             """Return the device of the simulated port, if that is the one of this launch's own simulator."""
             try:
-                return proved_device(port, session)
+                return find_proved_device(port, session)
             except DeviceError as error:
                 raise BusError(str(error)) from error
 
         proof = None if values["port"] or topics else prove
-        settings = settings_of(PortSettings, values, port=port, prove=proof, model=values["servo_model"])
-        servo_map = ServoMap.of_joints(self._names) if topics else ServoMap.from_robot(self.robot)
+        settings = make_settings(PortSettings, values, port=port, prove=proof, model=values["servo_model"])
+        servo_map = ServoMap.from_joint_names(self._names) if topics else ServoMap.from_robot(self.robot)
         servos = make_servos(settings, servo_map.ids, values["protocol"])
-        return ServoChain(servos, servo_map, settings_of(ChainSettings, values))
+        return ServoChain(servos, servo_map, make_settings(ChainSettings, values))
 
     # In --------------------------------------------------------------------------------------------------------------
 
     def _on_command(self, message: JointState) -> None:
         now = time.monotonic()
-        positions, joints = message.position.tolist(), self.joints.order(message.name)
+        positions, joints = message.position.tolist(), self.joints.match_names(message.name)
         refusal = self.joints.command_refusal(message.name, positions, message.velocity.tolist())
         if refusal:
             named = joints.unknown or joints.repeated
             self.watch.refuse("unknown joints" if named else "beyond what joints can do", refusal)
             return
-        age = age_of(message.header.stamp)
+        age = compute_age(message.header.stamp)
         if age:  # zero means no stamp: the command is as old as now
-            refusal = stamp_refusal(age, self._timeout)
+            refusal = find_stamp_refusal(age, self._timeout)
             if refusal:
                 self.watch.refuse("old", refusal)
                 return
             self.loop.align(age, ALIGNED)
-            self._pace(age, now)
-        if not self.watch.accepts(message.header.frame_id, now) or self._is_backlog(now):
+            self._set_pace(age, now)
+        if not self.watch.accept(message.header.frame_id, now) or self._is_backlog(now):
             self.control.hold_when_commands_stop(now)
             return
         if math.isnan(sum(positions)):
@@ -169,7 +169,7 @@ class ServosNode(RobotNode):
         self._poll_torques()
         self.control.follow(np.array(joints.joints, np.intp), message.position, now)
 
-    def _pace(self, age: float, now: float) -> None:
+    def _set_pace(self, age: float, now: float) -> None:
         """Tick once a command while the last 25 were punctual, else twice as often, so that none waits long.
 
         age [s]: of a command with a stamp that is taken at the monotonic time `now` [s].
@@ -191,9 +191,9 @@ class ServosNode(RobotNode):
     def _on_torques(self, message: JointState) -> None:
         if not self.values["use_feedforward"]:
             return
-        if age_of(message.header.stamp) > self._timeout:
+        if compute_age(message.header.stamp) > self._timeout:
             return  # this command has been queued since the last one
-        torques = self.joints.row("feedforward_torques", message.name, message.effort.tolist())
+        torques = self.joints.arrange_message("feedforward_torques", message.name, message.effort.tolist())
         if torques is not None:
             self.control.feed_forward(slice(None), np.nan_to_num(torques), time.monotonic())
 
@@ -241,7 +241,7 @@ class ServosNode(RobotNode):
 
     def _publish(self, now: float, state: ChainState) -> None:
         self.control.hold_when_commands_stop(now)
-        self._messages.publish_following(self.control.executes)
+        self._messages.publish_following(self.control.is_executing)
         self._messages.publish_readings(now, state)
         if now > self._next_report:  # a change is reported soon
             self._next_report = now + 0.1
@@ -254,7 +254,7 @@ class ServosNode(RobotNode):
         if state.connected:
             self._port_reported = True
             return
-        kind = "device" if self.values["port"] else "launched" if start.launched() else "alone"
+        kind = "device" if self.values["port"] else "launched" if start.is_launched() else "alone"
         if not self._port_reported and now - self._begun > PORT_PATIENCE[kind]:
             self._port_reported = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
@@ -272,7 +272,7 @@ class ServosNode(RobotNode):
             self.foreign.assess() if self.foreign is not None else ("ok", []),
         ]
         # Where another driver measures the joints, what its messages lack is the cause of what health finds.
-        faults = self.faults.recent(now)
+        faults = self.faults.list_recent(now)
         parts.insert(len(parts) if self.foreign is None else 0, ("warn" if faults else "ok", faults))
         said = dict.fromkeys(word for _, words in parts for word in words)  # one reason may be known in two places
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(said)
@@ -288,7 +288,7 @@ class ServosNode(RobotNode):
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
         values |= self.faults.counts()
         values["losses of the stored state"] = self.session_state.losses
-        values |= self.chain.servos.figures()
+        values |= self.chain.servos.get_diagnostics()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self) -> None:

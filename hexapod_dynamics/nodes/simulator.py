@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
-from hexapod_dynamics.drivers.thread_priority import prefer_this_process
+from hexapod_dynamics.drivers.thread_priority import raise_process_priority
 from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
-from hexapod_dynamics.nodes.messages import fill_odometry, rotation_of
-from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
+from hexapod_dynamics.nodes.messages import fill_odometry, read_rotation
+from hexapod_dynamics.nodes.morphology_messages import make_morphology_event, read_values
 from hexapod_dynamics.nodes.robot_node import RobotNode
-from hexapod_dynamics.onboard.declarations import changed
+from hexapod_dynamics.onboard.declarations import apply
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, PARAMETERS
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, frame, steady_timer
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, make_frame_name, steady_timer
 from hexapod_dynamics.runtime_directory import device_directory
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
@@ -68,7 +68,7 @@ class SimulatorNode(RobotNode):
         self._load = {spec.name: values[spec.name] for spec in LOAD_PARAMETERS}
         self._put_on()
         self.add_on_set_parameters_callback(self._on_parameters)
-        self._odometry = Odometry(child_frame_id=frame(self, "base_link"))
+        self._odometry = Odometry(child_frame_id=make_frame_name(self, "base_link"))
         self._odometry.header.frame_id = "world"
         self._joints = JointState()
         self._shown = None  # the morphology that was published last
@@ -84,7 +84,7 @@ class SimulatorNode(RobotNode):
         self.simulated.start()
         # A servo or an IMU does not wait for a processor; the priority is lower than that of `servos`. On a single
         # processor a physics that is too slow would leave nothing to the robot's nodes.
-        self._priority = prefer_this_process(9) if len(os.sched_getaffinity(0)) > 1 else "normal"
+        self._priority = raise_process_priority(9) if len(os.sched_getaffinity(0)) > 1 else "normal"
         steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._diagnose)
 
@@ -95,7 +95,7 @@ class SimulatorNode(RobotNode):
     def _put_on(self) -> None:
         """Let the robot carry the load of the parameters."""
         load = self._load
-        self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], 0.03))  # [m] over its origin
+        self.simulated.set_payload(load["load.mass"], (load["load.x"], load["load.y"], 0.03))  # [m] over its origin
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Set faults of the devices and the load: all values of a request or none."""
@@ -115,9 +115,9 @@ class SimulatorNode(RobotNode):
     def _on_damage(
         self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
     ) -> SetParametersAtomically.Response:
-        values = values_of(request.parameters)
+        values = read_values(request.parameters)
         here = dict.fromkeys(self.simulated.robot.joint_names, 0.0)  # `update` finds the angle at which it locks
-        changed(self.simulated.physics.morphology, values, here)
+        apply(self.simulated.physics.morphology, values, here)
         self.simulated.update(values)
         response.result.successful = True
         self._diagnostics.publish()
@@ -134,7 +134,7 @@ class SimulatorNode(RobotNode):
     def _on_attitude(self, message: Quaternion) -> None:
         """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
         try:
-            self.simulated.put(rotation_of(message))
+            self.simulated.place_at_rest(read_rotation(message))
         except HexapodError as error:
             self.get_logger().warning(f"set_attitude: {error}", throttle_duration_sec=5.0)
 
@@ -147,7 +147,7 @@ class SimulatorNode(RobotNode):
         morphology = self.simulated.physics.morphology
         if morphology is not self._shown:
             self._shown = morphology
-            self._damage_publisher.publish(full_set(self, morphology))
+            self._damage_publisher.publish(make_morphology_event(self, morphology))
             try:
                 self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
             except RobotError as error:  # the robot has helical joints: it is simulated nevertheless
@@ -174,7 +174,7 @@ class SimulatorNode(RobotNode):
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         simulated = self.simulated
         try:
-            late = simulated.lateness()
+            late = simulated.take_lateness()
         except HexapodError as error:
             return "error", f"the physics has stopped: {error}", {}
         damage = simulated.physics.morphology.describe()

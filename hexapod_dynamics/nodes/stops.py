@@ -56,7 +56,7 @@ class GamePad:
         self._down = down
 
     @property
-    def held(self) -> bool:
+    def is_pressed(self) -> bool:
         """Whether the button is down in the last message of the game pad."""
         return self._down and not self._is_lost(time.monotonic())
 
@@ -72,7 +72,7 @@ class GamePad:
         return ("warn", [self.reason]) if self.reason else ("ok", [])
 
 
-def restored_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
+def restore_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
     """Return the StopState from before a crash, from a SessionState; if it cannot be read, an emergency stop; if
     it is missing, one that holds the pose.
     """
@@ -80,7 +80,7 @@ def restored_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
     try:
         stop = StopState.from_values(values)
     except HexapodError as error:
-        stored.reject(error)
+        stored.mark_unreadable(error)
     if stored.lost:
         stop = StopState.lost(None if values is None else stop, stored.problem)
     elif stored.unreadable:
@@ -145,7 +145,7 @@ class Stops:
         """Return why the emergency stop cannot end now, else an empty text."""
         if self._button is not None and self._button.pressed:
             return "the stop button of the board is pressed: release it first"
-        if self._pad.held:
+        if self._pad.is_pressed:
             return "the stop button of the game pad, or the stop switch of the remote control, is on: release it first"
         return ""
 
@@ -196,7 +196,7 @@ class Stops:
         if request.data:
             refusal = control.stand()
             done = "torque is on, following joint_commands"
-            if not control.follows:
+            if not control.is_following:
                 done = "holding where it stands; ~/follow lets joint_commands move the robot"
         else:
             refusal, done = control.sit_down("requested by ~/torque", time.monotonic()), "switching torque off"

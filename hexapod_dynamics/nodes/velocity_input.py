@@ -70,7 +70,7 @@ class VelocityInput:
             self._second.loop.poll()
 
     def _accept_stamped(self, message: TwistStamped) -> None:
-        if not self._node.rejects_stamp(TOPIC, age_of(message.header.stamp), self._oldest):
+        if not self._node.rejects_stamp(TOPIC, compute_age(message.header.stamp), self._oldest):
             self._accept(message.twist)
 
     def _accept(self, twist: Twist) -> None:

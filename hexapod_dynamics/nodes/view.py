@@ -18,15 +18,15 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.morphology_messages import read_values
 from hexapod_dynamics.nodes.view_picture import SILENT_AFTER, Picture
 from hexapod_dynamics.nodes.view_requests import LatestMessages, RosCommands
-from hexapod_dynamics.parameters.displays import VIEW
+from hexapod_dynamics.parameters.displays import VIEW_PARAMETERS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
-from hexapod_dynamics.view.panel import NOBODY, Entry, EventList, HypothesisBars, Panel
-from hexapod_dynamics.view.scene import aim_page, serve
+from hexapod_dynamics.view.panel import NOBODY_LABEL, Entry, EventList, HypothesisBars, Panel
+from hexapod_dynamics.view.scene import aim_camera, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
@@ -43,7 +43,7 @@ class View(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("view")
-        values = declare_all(self, VIEW)
+        values = declare_all(self, VIEW_PARAMETERS)
         self._newest = LatestMessages(self)
         newest = self._newest.subscribe
         newest(String, "robot_description", LATCHED)
@@ -69,7 +69,7 @@ class View(GuardedNode):
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
         self._server = self._page.server
         self._server.on_client_disconnect(lambda client: self._seat.leave(client.client_id))
-        self._picture = Picture(self._server, self._newest, self._clicked)
+        self._picture = Picture(self._server, self._newest, self._on_click)
         self._panel = Panel(self._server, self._commands)
         self._panel.title(self._page.title)
         self._page.on_drive, self._page.on_stop = self._panel.drive_by_axes, self._panel.emergency_stop
@@ -112,7 +112,7 @@ class View(GuardedNode):
 
     def _show_driver(self) -> None:
         driver, ended = self._seat.driver, self._seat.ended
-        text = ended or (NOBODY if driver is None else f"{page_name(driver)} drives")
+        text = ended or (NOBODY_LABEL if driver is None else f"{page_name(driver)} drives")
         driving = text, not any(self._seat.twist), driver is not None and len(self._server.get_clients()) > 1
         if driving != self._driving:
             self._driving = driving
@@ -140,16 +140,16 @@ class View(GuardedNode):
         handle, shown = self._server.get_clients().get(client), self._picture.now
         yaw = 0.0 if shown is None else shown.rotation.as_euler("zyx")[0]
         if handle is not None:
-            aim_page(handle, self._picture.robot.reach, view, yaw)
+            aim_camera(handle, self._picture.robot.reach, view, yaw)
 
-    def _clicked(self, link: str) -> None:
+    def _on_click(self, link: str) -> None:
         leg = link.rpartition("_")[2]
         if self._picture.simulated and f"legs.{leg}" in self._values("simulator/damage"):
             self._panel.simulated.change({f"legs.{leg}": False})
 
     def _values(self, topic: str) -> dict[str, bool | float]:
         message = self._newest.get(topic)
-        return values_of(message.new_parameters) if message is not None else {}
+        return read_values(message.new_parameters) if message is not None else {}
 
     def _draw_all(self) -> None:
         ticks, due = 0, time.monotonic()
@@ -202,7 +202,7 @@ class View(GuardedNode):
         panel, picture = self._panel, self._picture
         picture.draw(
             ticks,
-            ago=panel.ago,
+            ago=panel.picture_age,
             follows=panel.follows.value,
             support=self._support is not None,
             names=panel.shows_names.value,
@@ -236,7 +236,7 @@ class View(GuardedNode):
         if declared:
             self._panel.declared.follow(declared)
         broken = self._values("simulator/damage")
-        self._panel.simulates(bool(broken))
+        self._panel.show_simulation_controls(bool(broken))
         if broken:
             self._panel.simulated.follow(broken)
         found = self._picture.now is not None
@@ -257,7 +257,7 @@ class View(GuardedNode):
         self._panel.plots.draw()
 
     def _ago_line(self) -> str:
-        ago = self._panel.ago
+        ago = self._panel.picture_age
         return f"**the picture is {ago:.1f} s old**: move the slider time to 0 for now" if ago else ""
 
     def _note_events(self) -> None:

@@ -19,7 +19,7 @@ from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.simulation import Ground, Truth
 from hexapod_dynamics.view.last_minute import LastMinute, Sample
-from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim
+from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim_cameras
 from visualization_msgs.msg import Marker
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ class Picture:
         if predicted:
             self._ghost.load(predicted)
         shown = self.now
-        past = self.past.at(time.monotonic() - ago) if ago and shown is not None else None
+        past = self.past.find(time.monotonic() - ago) if ago and shown is not None else None
         if past is not None or urdf:
             self.robot.load(urdf if past is None else past.urdf)
         self.robot.show_labels(names)
         if abs(self.robot.reach / self._aimed - 1.0) > 0.3:  # a robot of another size
             self._aimed = self.robot.reach
-            aim(self._server, self._aimed)
+            aim_cameras(self._server, self._aimed)
         self.robot.base.visible = shown is not None
         if shown is not None:
             sample = past or shown
@@ -103,21 +103,21 @@ class Picture:
         if ticks % 5 == 0:
             path = self._newest.get("predicted_path", SILENT_AFTER) if past is None and not self.hidden else None
             points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
-            self._surroundings.path(points)
+            self._surroundings.draw_path(points)
             self._draw_trail(names)
         if ticks % 12 == 0 and shown is not None:
             message = self._newest.get("simulator/truth") if self.simulated else None
             text = message.data if message is not None else ""
             if text != self._truth:
-                self._truth, self._ground = text, Truth.parse(text).ground()
-            self._surroundings.ground(self._ground, shown.position[:2])
+                self._truth, self._ground = text, Truth.parse(text).make_ground()
+            self._surroundings.draw_ground(self._ground, shown.position[:2])
 
     def _draw_trail(self, wanted: bool) -> None:
         """Draw the trail only if it has a new point since the last picture, because it is a long message."""
         steps = self.past.steps if wanted else -1
         if steps != self._trail_steps:
             self._trail_steps = steps
-            self._surroundings.trail(self.past.trail() if wanted else np.empty((0, 3)))
+            self._surroundings.draw_trail(self.past.trail() if wanted else np.empty((0, 3)))
 
     def _descriptions(self) -> tuple[str, str]:
         """Return the URDF of the robot that is shown and that of the prediction, "" while there is none."""
@@ -183,9 +183,9 @@ class Picture:
                 elif marker.type == Marker.SPHERE:
                     p = marker.pose.position
                     spheres[marker.ns] = turn.T @ (np.array((p.x, p.y, p.z)) - place), colour
-        self._surroundings.forces(feet, forces)
-        self._surroundings.polygon(corners)
-        self._surroundings.spheres(spheres)
+        self._surroundings.draw_forces(feet, forces)
+        self._surroundings.draw_polygon(corners)
+        self._surroundings.draw_spheres(spheres)
 
 
 def _pose(message: Odometry | None) -> tuple[np.ndarray, Rotation] | None:

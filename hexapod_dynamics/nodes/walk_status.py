@@ -13,12 +13,12 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.messages import read_pose, rotation_of
-from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.messages import read_pose, read_rotation
+from hexapod_dynamics.nodes.morphology_messages import read_values
 from hexapod_dynamics.parameters.displays import WALK_STATUS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, stamp_seconds, text_of
+from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, format_value, stamp_seconds
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 from nav_msgs.msg import Odometry
@@ -31,7 +31,7 @@ DEVICES = ("servo port", "I2C bus", "no servo answers", "no message on")
 STOPS = {"hold": "holds where it stands", "sit": "sits down", "off": "torque is off"}
 # A node that is not in the graph for this long [s] is absent; a respawned node is back earlier. A node that was never
 # in the graph is absent after three times as long.
-ABSENT = 5.0
+ABSENT_AFTER = 5.0
 START = 60.0  # [s] in which every node of a launch has reported
 # What is said of it, once above the line.
 GONE = "it has ended, or cannot start: its FATAL in the log says why; after a correction start the launch again"
@@ -53,19 +53,21 @@ class Pose(NamedTuple):
     velocity: np.ndarray = np.zeros(3)
 
     @classmethod
-    def of(cls, message: Odometry) -> Pose:
+    def from_message(cls, message: Odometry) -> Pose:
         """Return the Pose of an Odometry message."""
         p, v = message.pose.pose.position, message.twist.twist.linear
-        rotation = rotation_of(message.pose.pose.orientation)
+        rotation = read_rotation(message.pose.pose.orientation)
         position, velocity = np.array([p.x, p.y, p.z]), rotation @ np.array([v.x, v.y, v.z])
         return cls(stamp_seconds(message.header.stamp), position, rotation, velocity)
 
-    def at(self, time: float) -> np.ndarray:
+    def extrapolate(self, time: float) -> np.ndarray:
         """Return the position extrapolated to another time, a few milliseconds away, with its velocity."""
         return self.position + self.velocity * (time - self.time)
 
 
-def line(now: float, shown: Pose | None, off: float | None, speed: np.ndarray | None, lost: Sequence[str]) -> str:
+def format_line(
+    now: float, shown: Pose | None, off: float | None, speed: np.ndarray | None, lost: Sequence[str]
+) -> str:
     """Write the status line, at most 100 characters while the robot is intact.
 
     now [s]: the computer's clock, by which the page dates what happens, too; shown: Pose or None; off [m]: distance of
@@ -88,7 +90,7 @@ def line(now: float, shown: Pose | None, off: float | None, speed: np.ndarray | 
     return f"{time.strftime('%H:%M:%S', time.localtime(now))} {' | '.join(parts)}"
 
 
-def fitted(text: str, wrong: Mapping[str, Collection[str]]) -> tuple[str, str]:
+def fit_line(text: str, wrong: Mapping[str, Collection[str]]) -> tuple[str, str]:
     """Return the status line and its end with the problems {kind: names of nodes}, together at most WIDTH wide.
 
     If they are wider, these parts are left out in this order: that nothing is missing, the prediction, the names
@@ -116,7 +118,7 @@ def _problems(wrong: Mapping[str, Collection[str]]) -> str:
 def stop_of(status: DiagnosticStatus) -> dict[str, list[str]]:
     """Return {what: words} of the stop that the status of `servos` tells; empty if it has none, or an error, too."""
     values = {pair.key: pair.value for pair in status.values}
-    if values.get("emergency stop") == text_of(True):
+    if values.get("emergency stop") == format_value(True):
         return {"emergency stop": ["`stop --resume` ends it"]}
     stop = STOPS.get(values.get("stop", ""))
     return {"stopped": [stop]} if stop and status.level == DiagnosticStatus.WARN else {}
@@ -140,11 +142,11 @@ class WalkStatus(GuardedNode):
         self._there, self._left = set(), set()  # nodes in the graph, and those that have left it and not reported since
         self.loop = TickLoop(self, 0.1)
         # Of a hundred true poses a second, the newest is taken when it is compared or printed.
-        self._poll_truth = self.loop.poller(Odometry, "simulator/odom", self._on_truth)
+        self._poll_truth = self.loop.create_poller(Odometry, "simulator/odom", self._on_truth)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         # In the executor, so that a predicted pose is compared with the true one at once.
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
-        self.loop.every(1.0, self._print)
+        self.loop.call_every(1.0, self._print)
 
     def _on_prediction(self, status: DiagnosticStatus) -> None:
         """Read the pose from the diagnostics of `dynamics` and compare it with the present truth."""
@@ -159,13 +161,13 @@ class WalkStatus(GuardedNode):
         self._predicted = now, predicted
         self._off = None
         if self._true is not None:
-            self._off = math.dist(Pose.of(self._true[1]).at(predicted.time), predicted.position)
+            self._off = math.dist(Pose.from_message(self._true[1]).extrapolate(predicted.time), predicted.position)
 
     def _on_truth(self, message: Odometry) -> None:
         self._true = time.monotonic(), message
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        self._lost = list_losses(values_of(message.new_parameters))
+        self._lost = list_losses(read_values(message.new_parameters))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         prefix = self.get_namespace().strip("/")
@@ -187,7 +189,7 @@ class WalkStatus(GuardedNode):
                 since = self._complaints.get(name, (self._elapsed(),))[0]
                 self._complaints[name] = since, status.message, status.level
 
-    def _absent(self, elapsed: float) -> set[str]:
+    def _find_absent(self, elapsed: float) -> set[str]:
         """Names of expected nodes that have neither been in the graph nor reported for a while.
 
         A node that has left the graph, where a launch tries to start it again and again, is back when it reports; and
@@ -200,7 +202,7 @@ class WalkStatus(GuardedNode):
         starts = self._reported if elapsed > START else there
         for name in there & starts - self._left:
             self._seen[name] = elapsed
-        return {name for name in self._expected if elapsed - self._seen.get(name, 2.0 * ABSENT) > ABSENT}
+        return {name for name in self._expected if elapsed - self._seen.get(name, 2.0 * ABSENT_AFTER) > ABSENT_AFTER}
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started
@@ -218,17 +220,17 @@ class WalkStatus(GuardedNode):
             self._speed = np.array([moved[0], turned[2]]) / (shown.time - before.time)
 
     def _print(self) -> None:
-        if start.stopping():  # reports of other nodes are now caused by the end of the launch
+        if start.is_stopping():  # reports of other nodes are now caused by the end of the launch
             return
         self._poll_truth()
         now = time.monotonic()
         predicted, true = (
             None if heard is None or now - heard[0] > 3.0 else heard[1] for heard in (self._predicted, self._true)
         )
-        self._show(predicted if true is None else Pose.of(true))
+        self._show(predicted if true is None else Pose.from_message(true))
         off = math.nan if predicted is None else None if true is None else self._off
         elapsed = self._elapsed()
-        absent = self._absent(elapsed)
+        absent = self._find_absent(elapsed)
         starting = set(self._expected) - self._reported - absent if elapsed < START else set()
         complaints = {
             name: (message, level)
@@ -263,7 +265,7 @@ class WalkStatus(GuardedNode):
         }
         levels = [level for name, (_, level) in complaints.items() if name not in known]
         worst = DiagnosticStatus.ERROR if absent else max(levels, default=DiagnosticStatus.WARN, key=ord)
-        text, end = fitted(line(time.time(), self._before, off, self._speed, self._lost), wrong)
+        text, end = fit_line(format_line(time.time(), self._before, off, self._speed, self._lost), wrong)
         print(text + self._in_colour(end, worst), flush=True)
 
     def _in_colour(self, text: str, level: bytes) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics import load_on_first_use
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.onboard.onboard import MadeDecision, Onboard, Predicted
+    from hexapod_dynamics.onboard.onboard import MadeDecision, Onboard, PredictedState
 
-__all__ = ["MadeDecision", "Onboard", "Predicted"]
+__all__ = ["MadeDecision", "Onboard", "PredictedState"]
 
 __getattr__ = load_on_first_use(__name__, dict.fromkeys(__all__, f"{__name__}.onboard"))

@@ -147,7 +147,7 @@ class DamageDetection:
         return *self._assess(t, findings), values
 
     def _assess(self, t: float, findings: list[Finding]) -> tuple[str, str]:
-        missing, faults = self.detector.missing_inputs(t), self.faults.recent(t)
+        missing, faults = self.detector.missing_inputs(t), self.faults.list_recent(t)
         found = [one.name for one in findings if one.decided and not one.declared]
         reported = (
             [f"found, not declared (detect:=report): {', '.join(found)}"] if found and self.mode == REPORT else []

@@ -14,7 +14,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 MOST_CHANGES, WINDOW = 20, 1.0
 
 
-def changed(morphology: Morphology, values: Mapping[str, object], locked_angles: Mapping[str, float]) -> Morphology:
+def apply(morphology: Morphology, values: Mapping[str, object], locked_angles: Mapping[str, float]) -> Morphology:
     """Return the morphology after a request {name: value}; raise MorphologyError if the request is impossible.
 
     Each value must hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is rejected.
@@ -52,7 +52,7 @@ class Declarations:
         """
         self.check_rate(t)
         recent = t - self._measured < 2.0  # [s] older angles are not those of a newly locked joint
-        return changed(self.morphology, values, self._angles if recent else {})
+        return apply(self.morphology, values, self._angles if recent else {})
 
     def check_rate(self, t: float) -> None:
         """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""

@@ -23,7 +23,7 @@ from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE
-from hexapod_dynamics.gait_kinds import ADAPTIVE, LIVE, GaitValue, make
+from hexapod_dynamics.gait_kinds import ADAPTIVE, LIVE, GaitValue, make_gait
 from hexapod_dynamics.onboard.getting_up import GettingUp
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
 # Without a usable sample of the IMU for longer than this [s] a fall would not be noticed.
-BLIND = 0.5
+BLIND_AFTER = 0.5
 NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
 NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
-FALLEN = (
+FALLEN_TEXT = (
     "the robot has fallen: legs stopped; call `get_up` or put it upright, then command it again (cmd_vel zero, then a "
     "speed)"
 )
@@ -46,7 +46,7 @@ State = tuple[str, str, dict[str, object]]
 
 @dataclass(frozen=True)
 class GaitControlSettings:
-    """kind, values: of the gait, as `gait_kinds.make` takes them. period [s]: between two joint commands. velocity
+    """kind, values: of the gait, as `gait_kinds.make_gait` takes them. period [s]: between two joint commands. velocity
     [m/s]: forward, until the first command. timeout [s]: an older command stops the walk. braces: a pushed robot
     lies down. get_up: asked or automatic. get_up_speed [rad/s].
     """
@@ -98,7 +98,7 @@ class GaitControl:
     ) -> None:
         self.robot, self.settings, self.faults = robot, settings, faults or Faults()
         self._kind, self._values = settings.kind, dict(settings.values or {})
-        self.gait = (gait or make(self._kind, self._values)).bind(robot)
+        self.gait = (gait or make_gait(self._kind, self._values)).bind(robot)
         n = robot.joint_count
         self._angles = np.full(n, np.nan)  # measured joints, used while the gait needs them
         self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
@@ -139,15 +139,15 @@ class GaitControl:
             self.gait.sense_force(*((math.nan,) * 3 if self._held else force))
             if self.settings.braces and last is not None and rate is not None:
                 walking = self.permit.may_walk and self.gait.doing == WALKING
-                self.brace.sense(min(t - last, BLIND), force, rate, walking)
+                self.brace.sense(min(t - last, BLIND_AFTER), force, rate, walking)
         self.get_up.sense(t, rotation, rate, force)
         before = self.permit.fallen
-        self.permit.see(self.falls.update(t, rotation, force, self.gait.ground_normal), self.falls.upright)
+        self.permit.update_fall(self.falls.update(t, rotation, force, self.gait.ground_normal), self.falls.upright)
         if self.permit.fallen != before:
             if self.permit.fallen:
                 self.gait.command(0.0, 0.0, 0.0)
-                self._report("error", FALLEN)
-                self.get_up.fell(t, self.gait)
+                self._report("error", FALLEN_TEXT)
+                self.get_up.note_fall(t, self.gait)
             self._store()
 
     @property
@@ -196,7 +196,7 @@ class GaitControl:
     def try_joint(self, t: float, joint: str) -> None:
         """Command a locked joint (`RF.femur`) beside its lock if the robot walks; else no joint moves."""
         if self.permit.may_walk and self.gait.walking:
-            self.trial.begin(t, joint)
+            self.trial.start(t, joint)
 
     @contextlib.contextmanager
     def _refusals_of(self, about: str, t: float) -> Iterator[None]:
@@ -220,7 +220,7 @@ class GaitControl:
         else:
             if self.gait.walking:
                 raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
-            other = make(kind, values).bind(self.robot, self._morphology)
+            other = make_gait(kind, values).bind(self.robot, self._morphology)
             other.reset(joints=self.gait.position)
             threading.Thread(target=self.gait.close, name="close gait", daemon=True).start()  # it awaits its worker
             self.gait = other
@@ -286,7 +286,7 @@ class GaitControl:
         elif not self.permit.may_walk or not self._moving:
             self.brace.stop()
             return None
-        elif self.brace.needed:
+        elif self.brace.is_needed:
             commands = self.brace.step(period, self.gait.position), self._still
         else:
             # After a stall the gait does not catch up, because the legs would jump.
@@ -342,19 +342,19 @@ class GaitControl:
         if self.get_up.doing:
             return "warn" if self.get_up.active else "error", f"get up: {self.get_up.doing}"
         if self.permit.fallen:
-            return "error", FALLEN
+            return "error", FALLEN_TEXT
         if self.permit.waiting:
             return "warn", f"{'upright after a fall' if self.permit.state_known else NOT_KNOWN}, {NEW_COMMAND}"
         if self.permit.seated:
             doing = "sitting, as before a restart: the service stand ends it"
-        faults = self.faults.recent(t)
+        faults = self.faults.list_recent(t)
         if faults:
             return "warn", f"{doing}; {'; '.join(faults)}"
         if self.brace.active:
             return "warn", f"{doing}: it was pushed, or ran against something"
         if "why" in values:
             return "warn", f"{doing}: {values['why']}"
-        if self.gait.walking and (self._imu_time is None or t - self._imu_time > BLIND):
+        if self.gait.walking and (self._imu_time is None or t - self._imu_time > BLIND_AFTER):
             return "warn", f"{doing}; no imu/data: a fall would not be noticed"
         return "ok", doing
 

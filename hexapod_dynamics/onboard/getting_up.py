@@ -14,9 +14,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.recovery.get_up import ANNOUNCES, GetUp, Phase
+from hexapod_dynamics.gait.recovery.get_up import ANNOUNCING_PHASES, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
-from hexapod_dynamics.gait.recovery.motion import Sensed
+from hexapod_dynamics.gait.recovery.motion import Measured
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class GettingUp:
         self._get_up = GetUp(robot, find_get_up_library(robot), settings.get_up_speed, settings.period)
         self._morphology = Morphology.whole(robot)
         n = robot.joint_count
-        self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self._sensed = Measured(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         self._imu_time = self._joints_time = -math.inf
         self.executes = False  # whether the servos execute commands
         self._reported, self._announces = self._get_up.doing, False  # so that the idle state is not reported
@@ -81,7 +81,7 @@ class GettingUp:
         self._sensed.joints[:], self._joints_time = np.nan, -math.inf
         self._report()
 
-    def fell(self, t: float, gait: Gait) -> None:
+    def note_fall(self, t: float, gait: Gait) -> None:
         """Note that the robot has fallen: in `automatic` it gets up, once for each fall."""
         if self._automatic and not self.active:
             self._try(t, gait, True)
@@ -131,7 +131,7 @@ class GettingUp:
         """Return positions and velocities (n,) to command for the next period; None if there is no command."""
         reason = self._missing(t)
         if reason:
-            self._get_up.lack(reason)
+            self._get_up.note_missing(reason)
         setpoints = self._get_up.step(self._period, self._sensed)
         self._report()
         if setpoints is None:
@@ -149,7 +149,7 @@ class GettingUp:
         return ""
 
     def _report(self) -> None:
-        doing, announces = self._get_up.doing, self._get_up.phase in ANNOUNCES
+        doing, announces = self._get_up.doing, self._get_up.phase in ANNOUNCING_PHASES
         if announces != self._announces:
             self._announces = announces
             self._announce(announces)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, shortened
+from hexapod_dynamics.errors import HexapodError, shorten
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
@@ -38,16 +38,16 @@ class Faults:
 
     def add(self, about: str, what: str, now: float | None = None) -> None:
         """Store a fault of the input `about` (a topic) at the monotonic time `now` [s], by default the present."""
-        self._last[about] = (time.monotonic() if now is None else now, shortened(what))
+        self._last[about] = (time.monotonic() if now is None else now, shorten(what))
         self._counts[about] += 1
 
-    def recent(self, now: float) -> list[str]:
+    def list_recent(self, now: float) -> list[str]:
         """Return the faults of the last 2.5 s, as texts."""
         self._last = {about: (at, what) for about, (at, what) in self._last.items() if now - at < 2.5}
         return [what for _, what in self._last.values()]
 
     def last(self, about: str) -> str:
-        """Return the last fault of an input as a text; empty if it had none since `recent` dropped the old ones."""
+        """Return the last fault of an input as text; empty if it had none since `list_recent` dropped the old ones."""
         return self._last.get(about, (0.0, ""))[1]
 
     def counts(self) -> dict[str, int]:
@@ -55,7 +55,7 @@ class Faults:
         return {f"faults of {about}": count for about, count in self._counts.items()}
 
 
-def stamp_refusal(age: float, limit: float) -> str:
+def find_stamp_refusal(age: float, limit: float) -> str:
     """Return the reason to reject a command stamped `age` [s] ago; empty if |age| is within `limit` [s]."""
     if age > limit:
         return f"it is {age:.3g} s old, {limit:g} s are allowed: an old recording, or clocks that differ"
@@ -74,7 +74,7 @@ class ClockCheck:
         self._end, self._least = -math.inf, math.inf
         self._ages: deque[float] = deque(maxlen=4)  # least ages of the last windows [s]
 
-    def drift(self, now: float, age: float) -> float:
+    def add_stamp(self, now: float, age: float) -> float:
         """Process a stamp that is `age` [s] old at the monotonic time `now` [s]; return the share by which the
         sender's clock runs too fast once three changes in a row show more than 0.5 %, and nearly the same; else 0.
         """
@@ -98,7 +98,7 @@ class SourceLock:
         self.source: str | None = None
         self._last = -np.inf
 
-    def accepts(self, source: str, t: float) -> bool:
+    def accept(self, source: str, t: float) -> bool:
         """Whether to execute a command of `source` at monotonic time t [s]."""
         if source != self.source and t - self._last <= self.timeout:
             return False
@@ -106,7 +106,7 @@ class SourceLock:
         return True
 
 
-class Order(NamedTuple):
+class JointOrder(NamedTuple):
     """Order of the joints in a message: (place in the message, joint index) of each joint of the robot.
 
     joints: their indices. unknown: names that are no joint of the robot. repeated: names that come more than once; both
@@ -166,9 +166,9 @@ class JointInput:
         self._bounds = [(joint.lower - POSITION_MARGIN, joint.upper + POSITION_MARGIN) for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
-        self._orders: dict[tuple[str, ...], Order] = {}
+        self._orders: dict[tuple[str, ...], JointOrder] = {}
 
-    def order(self, names: Sequence[str]) -> Order:
+    def match_names(self, names: Sequence[str]) -> JointOrder:
         """Return the Order of the names of a message; the last 400 of a length that a robot may have are remembered."""
         key = tuple(names)
         order = self._orders.get(key)
@@ -180,12 +180,12 @@ class JointInput:
                 self._orders[key] = order
         return order
 
-    def _make_order(self, names: tuple[str, ...]) -> Order:
+    def _make_order(self, names: tuple[str, ...]) -> JointOrder:
         counts, index = Counter(names), self._index
         places = [(k, index[name]) for k, name in enumerate(names) if name in index and counts[name] == 1]
         unknown = [name[:100] for name in counts if name not in index]  # they are quoted
         repeated = [name for name, count in counts.items() if count > 1 and name in index]
-        return Order(places, [joint for _, joint in places], unknown, repeated)
+        return JointOrder(places, [joint for _, joint in places], unknown, repeated)
 
     def read(
         self,
@@ -212,7 +212,7 @@ class JointInput:
             if len(given) != len(names):
                 self.faults.add(topic, f"{topic} has {len(names)} names and {len(given)} values; as many are needed")
                 return None
-        order = self.order(names)
+        order = self.match_names(names)
         if order.repeated:
             self.faults.add(topic, f"{topic} names the joint {order.repeated[0]!r} more than once: it is left out")
         if order.unknown and not others:
@@ -253,11 +253,11 @@ class JointInput:
             return f"{angle:.4g} rad for {name}, {bounds}: are these degrees?"
         return ""
 
-    def row(
+    def arrange_message(
         self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False, measured: bool = False
     ) -> np.ndarray | None:
         """Return the values of a message in the robot's order (n,), NaN where there is none; None if it is rejected."""
-        order = self.order(names)
+        order = self.match_names(names)
         faultless = len(values) == len(names) and not (order.unknown or order.repeated) and math.isfinite(sum(values))
         if faultless and not measured:  # many messages a second: in a quarter of the time
             return self.arrange(names, values)
@@ -272,7 +272,7 @@ class JointInput:
     def arrange(self, names: Sequence[str], values: Sequence[float]) -> np.ndarray:
         """Return the values of a command that is not refused in the robot's order (n,), NaN where there is none."""
         row = np.full(len(self._names), np.nan)
-        row[self.order(names).joints] = values
+        row[self.match_names(names).joints] = values
         return row
 
     def command_refusal(
@@ -289,7 +289,7 @@ class JointInput:
             velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
 
         """
-        order = self.order(names)
+        order = self.match_names(names)
         if order.unknown:
             return f"joint {order.unknown[0]!r} is not one of this robot; its joints are {', '.join(self._names)}"
         if order.repeated:
@@ -358,7 +358,7 @@ class ImuInput:
 
     def check_clock(self, now: float, age: float) -> None:
         """Name an IMU whose clock runs at another speed; age [s]: of the stamp of a sample at the time `now` [s]."""
-        drift = self._clock.drift(now, age)
+        drift = self._clock.add_stamp(now, age)
         if drift:
             speed = f"{100.0 * abs(drift):.1f} % {'faster' if drift > 0.0 else 'slower'}"
             text = f"{self._topic}: its clock runs {speed} than the one of this computer (is chrony running?)"
@@ -387,12 +387,12 @@ class ImuInput:
             except HexapodError as error:
                 self._refuse(now, "orientation", str(error))
         # Ranges of usual chips: 16 g, and 2000 degrees a second; more shows that the driver publishes other units.
-        force = self._checked(now, "linear_acceleration", acceleration, 16.5 * 9.80665, "m/s^2")
-        rate = self._checked(now, "angular_velocity", angular_velocity, math.radians(2000.0), "rad/s")
-        force, rate = self._of_these_units(now, force, rate)
-        return ImuReading(rotation, self._turned(force), self._turned(rate), force, rate)
+        force = self._check(now, "linear_acceleration", acceleration, 16.5 * 9.80665, "m/s^2")
+        rate = self._check(now, "angular_velocity", angular_velocity, math.radians(2000.0), "rad/s")
+        force, rate = self._check_units(now, force, rate)
+        return ImuReading(rotation, self._rotate(force), self._rotate(rate), force, rate)
 
-    def _checked(self, now: float, name: str, values: Sequence[float] | None, most: float, unit: str) -> Vector | None:
+    def _check(self, now: float, name: str, values: Sequence[float] | None, most: float, unit: str) -> Vector | None:
         """Return a quantity as numbers; None if it is not given, not finite or larger than `most`."""
         if values is None:
             return None
@@ -409,7 +409,7 @@ class ImuInput:
     def _refuse(self, now: float, name: str, what: str) -> None:
         self._faults.add(f"{self._topic} {name}", f"{self._topic}: {name} {what}; it is not used", now)
 
-    def _of_these_units(
+    def _check_units(
         self, now: float, force: Vector | None, rate: Vector | None
     ) -> tuple[Vector | None, Vector | None]:
         """Leave out quantities whose mean over 2 s shows other units, or that gravity has been subtracted."""
@@ -429,7 +429,7 @@ class ImuInput:
                 rate = None
         return force, rate
 
-    def _turned(self, vector: Vector | None) -> Vector | None:
+    def _rotate(self, vector: Vector | None) -> Vector | None:
         """Return a vector of the chip in base_link axes; plain numbers, because numpy takes three times as long."""
         if vector is None:
             return None

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
-from hexapod_dynamics.drivers.servos.health import BACK
+from hexapod_dynamics.drivers.servos.health import RECONNECTED
 from hexapod_dynamics.errors import HexapodError, MorphologyError
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAYS, make
+from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAY_PERIOD, make_gait
 from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT, DamageDetection
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings, State
@@ -30,7 +30,7 @@ DETECT = (DECLARE, REPORT, OFF)
 GET_UP = ("automatic", "asked")
 # [s] between two predictions, updates of the detector, reports of the gait and of the servo bus, checks of the load, as
 # the nodes have them by default.
-EVERY = {"prediction": 0.01, "detection": 0.04, "gait": 1.0, "bus": 0.1, "payload": 0.05}
+PERIODS = {"prediction": 0.01, "detection": 0.04, "gait": 1.0, "bus": 0.1, "payload": 0.05}
 
 
 class MadeDecision(NamedTuple):
@@ -42,7 +42,7 @@ class MadeDecision(NamedTuple):
     text: str
 
 
-class Predicted(NamedTuple):
+class PredictedState(NamedTuple):
     """The predicted state: position (3,) [m] and rotation (3, 3) odom <- base_link, covariance (6, 6) of the pose
     [m^2, rad^2], joint angles (n,) [rad].
     """
@@ -75,7 +75,7 @@ class Imu:
 
 
 @dataclass
-class Parts:
+class ProgramParts:
     """What each node does, by its name; Onboard passes on what the nodes publish."""
 
     imu: Imu
@@ -135,7 +135,7 @@ class Onboard:
         self._joint_input = JointInput(robot, Faults())
         kind = gait if isinstance(gait, str) else "auto"
         settings = GaitControlSettings(kind=kind, values=DEFAULTS, braces=braces, get_up=get_up)
-        self.parts = Parts(
+        self.parts = ProgramParts(
             Imu(robot, tell=lambda text: self._report("info", text)),
             Servos(robot, tell=lambda text: self._report("warn", text), reads_a_second=reads_a_second),
             GaitControl(robot, settings, gait=_make_gait(gait), report=self._report),
@@ -192,7 +192,7 @@ class Onboard:
         self._check_joint(t, joint)
         if refusal := self._joint_input.refusal(joint, angle):
             raise HexapodError(f"{refusal}; call `silent` instead")
-        if not self.parts.servos.bus.answered(t, joint, angle):
+        if not self.parts.servos.bus.process_answer(t, joint, angle):
             return
         self._angles[joint] = angle
         for each in self._observers:
@@ -201,7 +201,7 @@ class Onboard:
     def silent(self, t: float, joint: int) -> None:
         """Process a request to a servo that was not answered."""
         self._check_joint(t, joint)
-        self.parts.servos.bus.unanswered(t, joint)
+        self.parts.servos.bus.process_silence(t, joint)
         if self.parts.servos.bus.state.silent[joint]:
             self._angles[joint] = np.nan
 
@@ -255,7 +255,7 @@ class Onboard:
 
     def _due(self, what: str, t: float) -> bool:
         """Whether what EVERY names is due at the time t [s]; then it is due again after its period."""
-        due, every = self._next.get(what, t), EVERY[what]
+        due, every = self._next.get(what, t), PERIODS[what]
         if t < due - 1e-6:
             return False
         self._next[what] = max(due, t - every) + every
@@ -307,13 +307,13 @@ class Onboard:
         if self.parts.detection is not None:
             self.parts.detection.gait(values)
         if payload is not None:
-            sways = values.get(SWAYS)
+            sways = values.get(SWAY_PERIOD)
             payload.set_sway_period(t, sways if isinstance(sways, float) else None)
 
     def _detect(self, t: float, detection: DamageDetection) -> None:
         if self._due("bus", t):
             state = self.parts.servos.bus.state
-            detection.bus(t, state.silent & ~state.missing, state.limp, state.back >= BACK)
+            detection.bus(t, state.silent & ~state.missing, state.limp, state.back >= RECONNECTED)
         if not self._due("detection", t):
             return
         outcome = detection.update(t)
@@ -345,12 +345,12 @@ class Onboard:
         return self.parts.declarations.morphology
 
     @property
-    def prediction(self) -> Predicted | None:
+    def prediction(self) -> PredictedState | None:
         """The predicted state; None before the first one, when not all joints have been measured."""
         observer = self.parts.prediction.observer
         if not observer.started:
             return None
-        return Predicted(
+        return PredictedState(
             observer.position.copy(), observer.rotation.copy(), observer.covariance.copy(), observer.q.copy()
         )
 
@@ -363,7 +363,7 @@ class Onboard:
     def diagnostics(self) -> dict[str, State]:
         """The same of all parts, as /diagnostics."""
         found = {"gait": self.state, "dynamics": self.parts.prediction.state(self._time, [])}
-        faults = self.parts.imu.faults.recent(self._time)
+        faults = self.parts.imu.faults.list_recent(self._time)
         counts: dict[str, object] = {**self.parts.imu.faults.counts()}
         found["imu"] = "warn" if faults else "ok", "; ".join(faults) or "measuring", counts
         if self.parts.detection is not None:
@@ -387,6 +387,6 @@ def _make_gait(gait: str | Gait) -> Gait:
     if not isinstance(gait, str):
         return gait
     if gait not in ADAPTIVE:
-        return make(gait, DEFAULTS)
+        return make_gait(gait, DEFAULTS)
     height, body_height = (float(DEFAULTS[name]) for name in ("step_height", "body_height"))
     return AdaptiveGait(step_height=height, body_height=body_height, pattern=gait)

@@ -11,17 +11,17 @@ import numpy as np
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
-from hexapod_dynamics.estimation.payload import HEIGHT, Payload, PayloadEstimator
-from hexapod_dynamics.estimation.pose_uncertainty import Spread
+from hexapod_dynamics.estimation.payload import PAYLOAD_HEIGHT, Payload, PayloadEstimator
+from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 # An input that is missing for longer than this [s] is named in the diagnostics.
-SILENT = 0.5
+SILENT_AFTER = 0.5
 COMMANDS, JOINTS, IMU = "joint_commands", "joint_states", "imu/data"
 # Time [s] for which a `gait_state` holds: the gait publishes it once a second.
-FRESH = 3.0
+FRESH_FOR = 3.0
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class PayloadWeighing:
             self.estimator.restart()
 
     def restore(self, values: object) -> None:
-        """Restore the load from before a crash: values (3,) of `stored`; else the load would be tared."""
+        """Restore the load from before a crash: values (3,) of `get_stored`; else the load would be tared."""
         if isinstance(values, list) and len(values) == 3 and all(isinstance(value, float) for value in values):
             self.estimator.resume(values)
 
-    def stored(self) -> list[float] | None:
+    def get_stored(self) -> list[float] | None:
         """Return the load, to be stored for a restart."""
         return list(self.payload.expected) if self.estimator.tared else None
 
@@ -98,7 +98,7 @@ class PayloadWeighing:
 
     def _period(self, t: float) -> float | None:
         """Return the period of the steps [s], None if the robot does not walk steadily."""
-        if self._swaying is not None and t - self._swaying[0] < FRESH:
+        if self._swaying is not None and t - self._swaying[0] < FRESH_FOR:
             return self._swaying[1]
         return self._observer.commands.history.lag
 
@@ -112,7 +112,7 @@ class PayloadWeighing:
     def _adopt(self) -> None:
         self.payload = self.estimator.estimate()
         mass, x, y = self.payload.expected
-        self.load.set(mass, (x, y, mass * HEIGHT))
+        self.load.set(mass, (x, y, mass * PAYLOAD_HEIGHT))
 
     def assess(self) -> tuple[str, str]:
         """Return level and message."""
@@ -150,7 +150,7 @@ class Prediction:
     def __init__(self, robot: Robot, settings: PredictionSettings | None = None, faults: Faults | None = None) -> None:
         self.robot, self.faults, n = robot, faults or Faults(), robot.joint_count
         self.settings = s = settings or PredictionSettings()
-        spread = Spread.of_robot(robot, math.radians(s.imu_mounting_error), math.radians(s.servo_angle_error))
+        spread = PoseDrift.from_robot(robot, math.radians(s.imu_mounting_error), math.radians(s.servo_angle_error))
         self.observer = Observer(robot, s, spread)
         self._feedforward = Feedforward(robot, model=self.observer.model)
         self._last_rates, self._accelerations = np.zeros(n), np.zeros(n)  # of the commanded joints
@@ -205,14 +205,14 @@ class Prediction:
             self.payload.set_following(following)
 
     def restore(self, stored: Mapping[str, object]) -> str:
-        """Continue at the position and with the load of `stored`; return why the position is invalid, else ""."""
+        """Continue at the position and with the load of `get_stored`; return why the position is invalid, else ""."""
         given = [stored.get(name) for name in ("x", "y", "yaw")]
         if self.payload is not None:
             self.payload.restore(stored.get("payload"))
         numbers = [number for number in given if isinstance(number, float) and math.isfinite(number)]
         if len(numbers) < len(given):
             return f"the stored position is invalid ({stored}): odom starts at zero"
-        self.observer.begin_at(*numbers)
+        self.observer.set_start_pose(*numbers)
         return ""
 
     # ---- out ---------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class Prediction:
         commands, moving = observer.commands, observer.morphology.moving_mask
         if not self.settings.feedforward or last == -math.inf or not np.isfinite(commands.commanded[moving]).all():
             return None
-        if t - last > SILENT:  # no commands arrive any more: the commanded motion is at rest
+        if t - last > SILENT_AFTER:  # no commands arrive any more: the commanded motion is at rest
             self._accelerations[:] = commands.commanded_rate[:] = 0.0
         elif t + 1.25 * step < self._commanded + self.settings.command_period:
             return None
@@ -266,14 +266,14 @@ class Prediction:
             self.observer.restart()
             return None
 
-    def stored(self) -> dict[str, object] | None:
+    def get_stored(self) -> dict[str, object] | None:
         """Return position and load, to be stored for a restart; None before the first prediction."""
         observer = self.observer
         if not observer.started:
             return None
         x, y, _ = observer.position.tolist()
         stored: dict[str, object] = {"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])}
-        load = None if self.payload is None else self.payload.stored()
+        load = None if self.payload is None else self.payload.get_stored()
         return stored if load is None else stored | {"payload": load}
 
     def state(self, t: float, late: list[str]) -> tuple[str, str, dict[str, object]]:
@@ -281,8 +281,8 @@ class Prediction:
         values = {"morphology": self.observer.morphology.describe()} | _values(self.observer) | self.faults.counts()
         if self.payload is not None:
             values["payload"] = self.payload.assess()[1]
-        missing = [topic for topic, at in self._received.items() if t - at > SILENT]
-        return *self._assess(missing, late, self.faults.recent(t)), values
+        missing = [topic for topic, at in self._received.items() if t - at > SILENT_AFTER]
+        return *self._assess(missing, late, self.faults.list_recent(t)), values
 
     def _assess(self, missing: list[str], late: list[str], faults: list[str]) -> tuple[str, str]:
         observer = self.observer
@@ -312,7 +312,7 @@ def _values(observer: Observer) -> dict[str, object]:
         "of": observer.robot.joint_names[worst],
         "attitude, IMU less model [rad]": float(np.linalg.norm(observer.attitude_filter.innovation)),
         "estimated slope [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
-        "learnt dead band of the servos [deg]": float(np.degrees(observer.dead_band.band)),
+        "learnt dead band of the servos [deg]": float(np.degrees(observer.dead_band.certain_band)),
         "learnt lag of the servos [ms]": 1e3 * observer.servo_lag.seconds,
         "stride, true less modelled [%]": 1e2 * observer.odometry.speed_factor.share,
         "standard deviation of x, y [m]": float(np.sqrt(np.trace(covariance[:2, :2]))),

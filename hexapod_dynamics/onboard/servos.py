@@ -27,7 +27,7 @@ class ReadingsBus:
         self.state = ChainStateMachine(robot.joint_count, ChainSettings())
         self.targets = np.full(robot.joint_count, np.nan)
         with_ids = all(joint.servo_id is not None for joint in robot.joints)
-        self._map = ServoMap.from_robot(robot) if with_ids else ServoMap.of_joints(robot.joint_names)
+        self._map = ServoMap.from_robot(robot) if with_ids else ServoMap.from_joint_names(robot.joint_names)
         self._pace, self._last, self._credit = reads_a_second, -math.inf, 0.0
         self.state.open(-math.inf)
 
@@ -45,7 +45,7 @@ class ReadingsBus:
         """Move to joint angles (n,) [rad]; NaN: the joint gets no new target. A pose of an older epoch is dropped."""
         if epoch == self.state.epoch and self.state.torque and not self.state.frozen:
             given = np.isfinite(angles) & ~self.state.missing
-            self.targets[given] = self._map.quantised(angles)[given]
+            self.targets[given] = self._map.quantise(angles)[given]
             self.state.trusts_targets = True
 
     def freeze(self) -> bool:
@@ -86,29 +86,29 @@ class ReadingsBus:
             if joint < 0 or due > t:
                 break
             self._credit -= 1.0
-            schedule.asked(joint, t, bool(self.state.silent[joint]))
+            schedule.note_request(joint, t, bool(self.state.silent[joint]))
             joints.append(joint)
         probed = self.state.next_missing(t)
         return [*joints, probed] if probed >= 0 else joints
 
-    def answered(self, t: float, joint: int, angle: float) -> bool:
+    def process_answer(self, t: float, joint: int, angle: float) -> bool:
         """Process an answer; return whether it is a measurement, because the joint is not declared missing."""
         state = self.state
         if state.missing[joint]:
-            state.probed(joint, True)
+            state.process_probe(joint, True)
             return False
         state.note_answer(joint, t)
         start = None
         if state.needs_start(joint, t):
             holds = state.torque and state.trusts_targets
             start = state.start_from(angle, self.targets[joint]) if holds else angle
-        state.measured(joint, angle, t, start)
+        state.process_reading(joint, angle, t, start)
         return True
 
-    def unanswered(self, t: float, joint: int) -> None:
+    def process_silence(self, t: float, joint: int) -> None:
         """Process a request that was not answered."""
         if self.state.missing[joint]:
-            self.state.probed(joint, False)
+            self.state.process_probe(joint, False)
             return
         self.state.note_no_answer(joint)
         if not self.state.silent[joint]:
@@ -131,7 +131,7 @@ class Servos:
         reads_a_second: float = READS_A_SECOND,
     ) -> None:
         self.bus = ReadingsBus(robot, reads_a_second)
-        self.guard = PoseGuard.of_robot(robot, guard)
+        self.guard = PoseGuard.from_robot(robot, guard)
         settings = settings or SupervisorSettings(seated_pose(robot))
         self.supervisor = ServoSupervisor(self.bus, self.guard, settings, tell, stop)
         self._all = np.arange(robot.joint_count)
@@ -152,4 +152,4 @@ class Servos:
     @property
     def following(self) -> bool:
         """Whether commands are executed."""
-        return self.supervisor.executes
+        return self.supervisor.is_executing

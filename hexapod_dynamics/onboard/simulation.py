@@ -25,14 +25,14 @@ PHYSICS: dict[str, tuple[Callable[..., RobotSimulator], float]] = {
     "mujoco": (MujocoSimulator, 1e-3),
 }
 TICK = 0.02  # [s] between two steps of Onboard
-SAMPLE = 0.5 * TICK  # [s] between two samples of the IMU
-CHAIN = 0.014  # [s] from a command to the servos' start, without the Truth's delay
-UNANSWERED = 0.07  # share of the requests to a servo that lost bytes leave unanswered
+SAMPLE_PERIOD = 0.5 * TICK  # [s] between two samples of the IMU
+CHAIN_DELAY = 0.014  # [s] from a command to the servos' start, without the Truth's delay
+UNANSWERED_SHARE = 0.07  # share of the requests to a servo that lost bytes leave unanswered
 # Offset of a recorded MPU6050's gyroscope, ten minutes at rest (sunsided/sensor-fusion, data/set-2, axis x): a
 # Gauss-Markov process [rad/s], [s] beside white noise has its Allan deviation at 10 and 60 s.
 WANDER, WANDER_TIME = math.radians(0.0066), 8.0
-FILTER = 1.0 - math.exp(-2.0 * math.pi * 20.0 * SAMPLE)  # share of a new sample in a low-pass filter of 20 Hz
-RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
+FILTER_SHARE = 1.0 - math.exp(-2.0 * math.pi * 20.0 * SAMPLE_PERIOD)  # of a new sample in a low-pass filter of 20 Hz
+REST_TIME = 2.3  # [s] at the start, in which the gyroscope is calibrated
 
 Walk = TypeVar("Walk", bound="OnboardSimulation")
 
@@ -87,7 +87,7 @@ class OnboardSimulation:
         self.physics = engine(
             robot,
             timestep=timestep or usual,
-            truth=replace(truth, delay=truth.delay + CHAIN),
+            truth=replace(truth, delay=truth.delay + CHAIN_DELAY),
             morphology=Morphology.from_parameters(robot, onboard.morphology.parameters()),
             ground=ground,
         )
@@ -101,12 +101,12 @@ class OnboardSimulation:
         self._felt = np.zeros(6)  # specific force and angular velocity behind the filter of the chip
         self._chip = robot.imu.rotation.T
         self._random = np.random.default_rng((5, seed))
-        self._offset = GyroscopeOffset(np.random.default_rng((6, seed)), SAMPLE)
-        self._steps, self._samples = round(SAMPLE / self.physics.timestep), 0
+        self._offset = GyroscopeOffset(np.random.default_rng((6, seed)), SAMPLE_PERIOD)
+        self._steps, self._samples = round(SAMPLE_PERIOD / self.physics.timestep), 0
 
     # ---- what happens to the robot -----------------------------------------------------------------------------------
 
-    def damage(self, morphology: Morphology, unplugged: tuple[int, ...] = ()) -> None:
+    def break_parts(self, morphology: Morphology, unplugged: tuple[int, ...] = ()) -> None:
         """Break (or mend) the simulated robot; nobody tells its software. unplugged: joints (indices) without power."""
         self.unplugged[:] = False
         self.unplugged[list(unplugged)] = True
@@ -135,7 +135,7 @@ class OnboardSimulation:
                 self.physics.command(np.where(powered, self.set_points + self._zeros, np.nan), TICK)
             self.advance()
             self._samples += 1
-            self.time = SAMPLE * self._samples
+            self.time = SAMPLE_PERIOD * self._samples
 
     def advance(self) -> None:
         """Let the physics run until the next sample."""
@@ -146,7 +146,7 @@ class OnboardSimulation:
         physics, random, t = self.physics, self._random, self.time
         if self._samples:
             felt, noise = np.concatenate([physics.specific_force, physics.mean_angular_velocity]), random.normal(size=6)
-            self._felt += (FILTER if self._samples > 1 else 1.0) * (felt - self._felt)
+            self._felt += (FILTER_SHARE if self._samples > 1 else 1.0) * (felt - self._felt)
             force, rate = (
                 self._felt[:3] + ACCELEROMETER * noise[:3],
                 self._felt[3:] + GYROSCOPE * noise[3:] + self._offset.sample(),
@@ -155,7 +155,7 @@ class OnboardSimulation:
         angles, count = physics.readings - self._zeros, self.robot.servo.resolution
         mute = ~physics.morphology.existing_mask | self.unplugged
         for joint in self.onboard.reads(t):
-            if mute[joint] or random.random() < UNANSWERED:
+            if mute[joint] or random.random() < UNANSWERED_SHARE:
                 self.onboard.silent(t, joint)
             else:
                 angle = angles[joint] + self.play * count * random.uniform(-0.5, 0.5)

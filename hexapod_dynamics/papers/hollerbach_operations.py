@@ -1,9 +1,8 @@
 """Tables I and II of Hollerbach 1980, rebuilt by counting the operations that `hollerbach` executes.
 
-The formulations run on `Counting` numbers, which only count additions and multiplications. The polynomials follow
-from the counts by exact interpolation. If they differ from the printed ones, `explain` names the operations that
-the paper counts and the implementation does not execute (or the reverse); the cost of such an item is counted,
-too.
+The formulations run on `CountingNumber`s, which only count additions and multiplications. The polynomials follow from
+the counts by exact interpolation. If they differ from the printed ones, `explain_difference` names the operations that
+the paper counts and the implementation does not execute (or the reverse); such an item's cost is counted, too.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ class Operations(NamedTuple):
     additions: int
 
 
-class Counting:
+class CountingNumber:
     """A number without a value that counts every product and every sum."""
 
     tally = [0, 0]
 
-    def __mul__(self, other: object) -> Counting:
-        Counting.tally[0] += 1
+    def __mul__(self, other: object) -> CountingNumber:
+        CountingNumber.tally[0] += 1
         return self
 
-    def __add__(self, other: object) -> Counting:
-        Counting.tally[1] += 1
+    def __add__(self, other: object) -> CountingNumber:
+        CountingNumber.tally[1] += 1
         return self
 
-    def __neg__(self) -> Counting:
+    def __neg__(self) -> CountingNumber:
         return self
 
     __rmul__, __radd__, __sub__, __rsub__ = __mul__, __add__, __add__, __add__
@@ -58,9 +57,9 @@ class Counting:
 
 def count(function: Callable[..., object], *arguments: object) -> Operations:
     """Operations that `function(*arguments)` executes on counting numbers."""
-    before = tuple(Counting.tally)
+    before = tuple(CountingNumber.tally)
     function(*arguments)
-    return Operations(*(after - start for after, start in zip(Counting.tally, before, strict=True)))
+    return Operations(*(after - start for after, start in zip(CountingNumber.tally, before, strict=True)))
 
 
 def count_operations(method: str, n: int) -> Operations:
@@ -73,14 +72,14 @@ def count_operations(method: str, n: int) -> Operations:
         raise DynamicsError(f"no formulation {method!r}, known: {', '.join(hollerbach.FORMULATIONS)}")
     if int(n) != n or n < 1:
         raise DynamicsError(f"{n!r} joints, allowed: 1, 2, ...")
-    rates = Counting.array(n), Counting.array(n)
+    rates = CountingNumber.array(n), CountingNumber.array(n)
     if method == "configuration_space":
-        tables = Counting.array(n), Counting.array(n, n), Counting.array(n, n, n)
+        tables = CountingNumber.array(n), CountingNumber.array(n, n), CountingNumber.array(n, n, n)
         return count(hollerbach.configuration_space_terms, *tables, *rates)
-    matrices = {name: Counting.array(n, 4, 4) for name in ("A", "dA", "d2A", "J")}
-    vectors = {name: Counting.array(n, 3) for name in ("p_star", "z")}
-    masses = {name: Counting.array(n) for name in ("m", "mass_outward")}
-    points, g = {"r": Counting.array(n, 4), "inertia": Counting.array(n, 3, 3)}, Counting.array(4)
+    matrices = {name: CountingNumber.array(n, 4, 4) for name in ("A", "dA", "d2A", "J")}
+    vectors = {name: CountingNumber.array(n, 3) for name in ("p_star", "z")}
+    masses = {name: CountingNumber.array(n) for name in ("m", "mass_outward")}
+    points, g = {"r": CountingNumber.array(n, 4), "inertia": CountingNumber.array(n, 3, 3)}, CountingNumber.array(4)
     terms = hollerbach.LinkTerms(**matrices, **vectors, **masses, **points, g=g, slides=(False,) * n)
     return count(hollerbach.TERMS[method], terms, *rates)
 
@@ -136,18 +135,18 @@ class Difference(NamedTuple):
     additions: Fraction
 
 
-def printed(method: str, n: int) -> tuple[Fraction, Fraction]:
+def printed_counts(method: str, n: int) -> tuple[Fraction, Fraction]:
     """Table I's polynomials at n: (multiplications, additions)."""
     return tuple(sum(Fraction(c) * n**power for power, c in enumerate(p)) for p in TABLE_I[method])
 
 
-def explain(method: str, n: int) -> tuple[tuple[Difference, ...], Difference]:
+def explain_difference(method: str, n: int) -> tuple[tuple[Difference, ...], Difference]:
     """Return printed minus counted operations at n joints, item by item, and the rest that no item explains.
 
     An item's size is the counted cost of its operation, times the number of its occurrences.
     """
     counted = count_operations(method, n)
-    rest = [p - c for p, c in zip(printed(method, n), counted, strict=True)]
+    rest = [p - c for p, c in zip(printed_counts(method, n), counted, strict=True)]
     items = []
     for name, times, operation in _items(method, n):
         cost = count(operation)
@@ -159,7 +158,7 @@ def explain(method: str, n: int) -> tuple[tuple[Difference, ...], Difference]:
 
 def _items(method: str, n: int) -> list[tuple[str, Fraction | int, Callable[[], object]]]:
     size = 4 if method in ("uicker_kahn", "waters", "recursive_4x4") else 3
-    M, v, s = Counting.array(size, size), Counting.array(size), Counting()
+    M, v, s = CountingNumber.array(size, size), CountingNumber.array(size), CountingNumber()
     product, apply, scale, add, add_vector = (
         (lambda: M @ M),
         (lambda: M @ v),

@@ -78,7 +78,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
         raise HexapodError(f"least is {least!r}, allowed: 'effort', 'time'")
     chain = Chain.from_leg(robot, swing.leg, morphology=morphology)
     joints = [joint for joint in robot.leg(swing.leg).joints if joint.name in chain.names]
-    leg, pose = LegKinematics.of(robot, swing.leg, morphology), chain.poses(np.zeros(len(chain)))[-1]
+    leg, pose = LegKinematics.from_robot(robot, swing.leg, morphology), chain.poses(np.zeros(len(chain)))[-1]
     # The foot: its body in the chain, and its position in that body's frame.
     foot = len(chain) - 1, pose[:3, :3].T @ (leg.to_base(leg.forward(np.zeros(3))) - pose[:3, 3])
 
@@ -209,7 +209,7 @@ class OptimalGait(TripodGait):
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity), each (18,): arrays that the next call overwrites."""
         super().step(dt)
-        self._think()
+        self._update_plans()
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
             p = (self.data.state.phase + self.data.legs["phase"][i]) % 1.0
@@ -240,7 +240,7 @@ class OptimalGait(TripodGait):
         state = self.data.state
         return is_near(state.twist[:3], twist) and all(abs(rate) < 1e-2 for rate in state.rate[:3])
 
-    def _think(self) -> None:
+    def _update_plans(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
         done = self.planner.poll()
         if done is not None:
@@ -248,16 +248,16 @@ class OptimalGait(TripodGait):
             plans, self.refused = ([], [failure]) if found is None else found
             self.plans = {self.robot.leg_names.index(plan.leg): PlannedSwing(plan) for plan in plans}
             self._planned_for = self._asked_for
-        if self._asked_for is not None and is_near(self.asked, self._asked_for):
+        if self._asked_for is not None and is_near(self.commanded_twist, self._asked_for):
             return
-        if self.walking and self.asked.any() and self._steady(self.asked):
-            self._asked_for = command = self.asked.copy()
-            twin = self.twin(OptimalGait)
+        if self.walking and self.commanded_twist.any() and self._steady(self.commanded_twist):
+            self._asked_for = command = self.commanded_twist.copy()
+            twin = self.copy_as(OptimalGait)
             self.planner.ask(self.robot, self._damage, lambda: twin.swings(command))
 
     def swings(self, command: np.ndarray) -> list[Swing]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
-        probe = self.twin(TripodGait)
+        probe = self.copy_as(TripodGait)
         samples = 100
         probe.reset()
         probe.command(*command)
@@ -282,7 +282,7 @@ class OptimalGait(TripodGait):
 
     def copy(self) -> OptimalGait:
         """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
-        twin = self.twin(OptimalGait)
+        twin = self.copy_as(OptimalGait)
         twin.planner = ImmediatePlanner()
         if self.robot is not None:
             twin.forget_plans()
@@ -329,14 +329,14 @@ class BackgroundSwingPlanner(BackgroundCall[Plans]):
     """Makes plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
-        super().__init__("hexapod_dynamics.papers.optimal_gait:plan_all", checked_swings)
+        super().__init__("hexapod_dynamics.papers.optimal_gait:plan_all", check_swings)
 
     def ask(self, robot: Robot, morphology: Morphology, swings: Callable[[], list[Swing]]) -> None:
         """Start to make the plans of the swings that a function returns, which is called in a thread."""
         self.start(robot, morphology, swings)
 
 
-def checked_swings(answer: object, robot: Robot, morphology: Morphology, _swings: object) -> Plans:
+def check_swings(answer: object, robot: Robot, morphology: Morphology, _swings: object) -> Plans:
     """Return the plans of the swings, and why others have none; HexapodError for a wrong answer."""
     if not (isinstance(answer, list) and [type(part) for part in answer] == [list, list]):
         raise HexapodError(f"the job plan_all answered {repr(answer)[:80]}: plans and refused are needed")
@@ -353,6 +353,6 @@ def checked_swings(answer: object, robot: Robot, morphology: Morphology, _swings
     return plans, [str(one) for one in answer[1]]
 
 
-def make(kind: str, values: Mapping[str, GaitValue]) -> OptimalGait:
+def make_gait(kind: str, values: Mapping[str, GaitValue]) -> OptimalGait:
     """Return the OptimalGait for the parameters of the node `gait`; its swings are planned in a background process."""
     return OptimalGait(planner=BackgroundSwingPlanner(), **arguments(values))

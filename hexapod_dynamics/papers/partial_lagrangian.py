@@ -132,17 +132,17 @@ class PartialLagrangian:
 
     # ---- changing the chain: only what changes is differentiated again ----
 
-    def extended(self, link: Link) -> PartialLagrangian:
+    def extend(self, link: Link) -> PartialLagrangian:
         """The chain with one more link: one more column."""
-        return self._rebuilt(self._columns, (link,))
+        return self._rebuild(self._columns, (link,))
 
-    def replaced(self, index: int, link: Link) -> PartialLagrangian:
+    def replace(self, index: int, link: Link) -> PartialLagrangian:
         """The chain with link `index` (0, 1, ...) replaced: its column and those beyond it are derived again."""
         if not 0 <= index < len(self):
             raise DynamicsError(f"no link {index}, this chain has 0 to {len(self) - 1}")
-        return self._rebuilt(self._columns[:index], (link, *(column.link for column in self._columns[index + 1 :])))
+        return self._rebuild(self._columns[:index], (link, *(column.link for column in self._columns[index + 1 :])))
 
-    def _rebuilt(self, kept: Sequence[_Column], links: Iterable[Link]) -> PartialLagrangian:
+    def _rebuild(self, kept: Sequence[_Column], links: Iterable[Link]) -> PartialLagrangian:
         chain = PartialLagrangian(gravity=self.gravity, base=self._start)
         chain._columns = tuple(kept)
         chain._grow(links)
@@ -153,7 +153,7 @@ class PartialLagrangian:
     def __len__(self) -> int:
         return len(self._columns)
 
-    def cell(self, k: int, i: int) -> ca.SX:
+    def entry(self, k: int, i: int) -> ca.SX:
         """tau_ki of table 1 (from 0) as an expression in q_0.., qd_0.., qdd_0..; zero for k > i."""
         return self._columns[i].forces[k] if k <= i else ca.SX(0)
 

@@ -75,7 +75,7 @@ def controlled_pendulum(n: int, duration: float = 10.0) -> Example:
 def slider(duration: float = 10.0) -> Example:
     """Figure 4: the second of three links is replaced by a slider that moves from 1 to 0.1 m; the others are free."""
     _, mass, friction = LINKS[1]
-    chain = pendulum(3).replaced(1, sliding_link(mass, damping=friction))
+    chain = pendulum(3).replace(1, sliding_link(mass, damping=friction))
     p, i, d = SLIDER_GAINS
     only = np.array([0, 1, 0])
     return Example(chain, Control(0.1 * only, p * only, d * only, i * only), np.array([0, 1.0, 0]), duration)

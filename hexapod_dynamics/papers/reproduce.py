@@ -21,7 +21,7 @@ PAPERS = {
 }
 
 
-def shown(page):
+def plain_text(page):
     """Return the text and tables of a page, without its pictures and links, for a terminal."""
     lines = [line for line in Path(page).read_text().splitlines() if not line.startswith(("![", "["))]
     kept = []
@@ -60,5 +60,5 @@ def main(args=None):
 def _reproduce(given):
     papers = list(PAPERS) if "all" in given.papers else list(dict.fromkeys(given.papers))
     for page in reproduce(papers, Path(given.output).expanduser()):
-        print(f"{shown(page)}\n\nwritten: {page}\n", flush=True)
+        print(f"{plain_text(page)}\n\nwritten: {page}\n", flush=True)
     return 0

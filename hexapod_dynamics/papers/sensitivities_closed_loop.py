@@ -89,7 +89,7 @@ class ClosedLoop:
             ]
         )
 
-    def closed_posture(
+    def close_posture(
         self, q: np.ndarray, *, held: Sequence[int] = (), tolerance: float = 1e-12, iterations: int = 50
     ) -> np.ndarray:
         """Return the nearest posture (n,) that closes the loops, by Gauss-Newton from q; joints in `held` keep
@@ -122,7 +122,7 @@ class ClosedLoop:
         gap, jacobian = self.constraint(q)
         fastest, strongest = np.abs(qdot).max(), np.abs(qddot).max()
         open_by = np.abs(gap).max()
-        refuse(open_by > 1e-8, f"the loop is open by {open_by:.3g} m, allowed: 1e-8; see closed_posture")
+        refuse(open_by > 1e-8, f"the loop is open by {open_by:.3g} m, allowed: 1e-8; see close_posture")
         slip = np.abs(jacobian @ np.asarray(qdot, float)).max()
         refuse(slip > 1e-8 * (1 + fastest), f"these rates tear the loop open at {slip:.3g} m/s")
         pull = np.abs(jacobian @ np.asarray(qddot, float) + self.acceleration_bias(q, qdot)).max()

@@ -26,13 +26,13 @@ NODES: dict[str, tuple[ParameterSpec, ...]] = {
     "damage_manager": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *damage_manager.PATTERNS),
     "damage_detector": (spec.ROBOT, *damage_detector.PARAMETERS),
     "robot_description": (spec.ROBOT, *displays.ROBOT_DESCRIPTION),
-    "view": displays.VIEW,
+    "view": displays.VIEW_PARAMETERS,
     "_walk_status": displays.WALK_STATUS,
 }
 NOTES = {"gait": gait.NOTE, "damage_manager": damage_manager.NOTE}
 
 
-def shared() -> dict[str, tuple[ParameterSpec, list[str]]]:
+def list_shared() -> dict[str, tuple[ParameterSpec, list[str]]]:
     """The parameters of more than one node: {name: (parameter, nodes that have it)}."""
     users: dict[int, tuple[ParameterSpec, list[str]]] = {}
     for node, parameters in NODES.items():
@@ -41,7 +41,7 @@ def shared() -> dict[str, tuple[ParameterSpec, list[str]]]:
     return {parameter.name: (parameter, nodes) for parameter, nodes in users.values() if len(nodes) > 1}
 
 
-def own(node: str) -> list[ParameterSpec]:
+def list_own(node: str) -> list[ParameterSpec]:
     """The parameters that a node shares with no other."""
-    others = {id(parameter) for parameter, _ in shared().values()}
+    others = {id(parameter) for parameter, _ in list_shared().values()}
     return [parameter for parameter in NODES[node] if id(parameter) not in others]

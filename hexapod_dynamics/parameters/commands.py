@@ -7,7 +7,7 @@ bounds, and the observer of `dynamics` lets its model do the same.
 from __future__ import annotations
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, in_file, of_fields
+from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, in_file, make_specs
 
 _SAME = "; one value for all nodes"
 _APPROACH = "set-point speed until a joint has met its command [rad/s]"
@@ -34,7 +34,7 @@ GUARD = (
         0.1,
         20.0,
     ),
-    *of_fields(
+    *make_specs(
         GuardSettings,
         in_file,
         approach_speed=(f"{_APPROACH}: after a start, a pause, a jump{_SAME}", 0.01, 5.0),

@@ -31,7 +31,7 @@ NOTE = (
 )
 
 
-def parameters_of(morphology: Morphology) -> list[ParameterSpec]:
+def list_parameters(morphology: Morphology) -> list[ParameterSpec]:
     """The parameters of a robot's legs and links, with the values of a morphology as defaults."""
     patterns = {pattern.name.partition(".")[0]: pattern for pattern in list_patterns()}
     parameters = []

@@ -15,7 +15,7 @@ ROBOT_DESCRIPTION = (
     ),
     ParameterSpec("predicted", True, "also publish the predicted joints under predicted/"),
 )
-VIEW = (
+VIEW_PARAMETERS = (
     ParameterSpec("port", 8080, "port of the page, 0: any free one; `view_port:=` of the launch file", 0, 65535),
     ParameterSpec("host", "127.0.0.1", "address to serve on; 0.0.0.0 or :: to the whole network, see safety.md"),
     ParameterSpec(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hexapod_dynamics.onboard.prediction import PredictionSettings
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
-from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, make_specs
 
 _ASKEW = "standard deviation of the tilt of the IMU's mounting [deg], unless the robot file has its own"
 _SERVO = "standard deviation of joint angles from what their servos report: horns or legs mounted off, play [deg], "
@@ -16,7 +16,7 @@ PARAMETERS = (
     in_file("rate", 100.0, "predictions a second; fewer without subscribers", 10.0, 200.0),
     in_file("automatic_rate", True, "predict at half the rate while this machine cannot hold it"),
     in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
-    *of_fields(
+    *make_specs(
         PredictionSettings,
         in_file,
         horizon=("horizon of predicted_path [s]", 0.05, 2.0),
@@ -30,8 +30,8 @@ PARAMETERS = (
         servo_angle_error=(f"{_SERVO}unless the robot file has its own", 0.0, 10.0),
         feedforward=("publish feed-forward torques",),
     ),
-    *of_fields(PredictionSettings, feedforward_rates=(f"{_LEAD}stiffness",)),
-    *of_fields(PredictionSettings, in_file, payload=(_WEIGH,)),
+    *make_specs(PredictionSettings, feedforward_rates=(f"{_LEAD}stiffness",)),
+    *make_specs(PredictionSettings, in_file, payload=(_WEIGH,)),
     in_file("publish_tf", True, "publish odom -> base_link on /tf"),
     ParameterSpec("odom_topic", "", "publish predicted_state on this topic, too, as odom for Nav2; empty: do not"),
 )

@@ -10,9 +10,9 @@ from typing import cast
 
 import yaml
 
-from hexapod_dynamics.errors import ParameterError, RobotError, suggestion
+from hexapod_dynamics.errors import ParameterError, RobotError, suggest
 from hexapod_dynamics.parameters.catalogue import NODES
-from hexapod_dynamics.parameters.damage_manager import parameters_of
+from hexapod_dynamics.parameters.damage_manager import list_parameters
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.yaml_text import parse_yaml, read_text
@@ -43,11 +43,11 @@ def check_parameter_file(
     """
     known = {node: {spec.name: spec for spec in specs} for node, specs in NODES.items()}
     known["damage_manager"] = {
-        spec.name: spec for spec in (*NODES["damage_manager"], *parameters_of(Morphology.whole(robot)))
+        spec.name: spec for spec in (*NODES["damage_manager"], *list_parameters(Morphology.whole(robot)))
     }
     seen: set[tuple[str, str]] = set()
     try:
-        for place, name, value in _entries(_content(path)):
+        for place, name, value in _entries(_read_content(path)):
             if (place, name) in seen:  # as legs.RM and legs: RM, or in gait: and /gait:
                 raise ParameterError(f"{place}: {name} is given more than once")
             seen.add((place, name))
@@ -88,17 +88,17 @@ def _differ_by_number(*namespaces: str) -> bool:
     return len({re.sub(r"\d+", "", name) for name in namespaces}) == 1
 
 
-def overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> list[str]:
+def find_overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> list[str]:
     """Return in words which parameters of a valid file a launch sets to other values, {node: {name: value}}."""
     return [
         f"{node}.{name}: {value!r} of the params_file is not used, the launch's argument sets {values[node][name]!r}"
-        for place, name, value in _entries(_content(path))
+        for place, name, value in _entries(_read_content(path))
         for node in values
         if place.rpartition("/")[2] in (node, "*", "**") and values[node].get(name, value) != value
     ]
 
 
-def _content(path: str | Path) -> Mapping[object, object]:
+def _read_content(path: str | Path) -> Mapping[object, object]:
     try:
         text = read_text(path)
         content = parse_yaml(text)
@@ -133,7 +133,7 @@ def _entries(content: Mapping[object, object], prefix: str = "") -> Iterator[tup
         beside = [name for name in section if name != KEY and not _is_section(section[name])]
         if beside:
             raise ParameterError(f"{place}.{beside[0]}: it stands beside {KEY}, and belongs into it")
-        yield from ((place, name, value) for name, value in _flat(section[KEY], place))
+        yield from ((place, name, value) for name, value in _flatten(section[KEY], place))
         yield from _entries({name: inner for name, inner in section.items() if name != KEY}, place)
 
 
@@ -141,13 +141,13 @@ def _is_section(value: object) -> bool:
     return isinstance(value, Mapping) and (KEY in value or any(_is_section(inner) for inner in value.values()))
 
 
-def _flat(values: object, place: str, prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flatten(values: object, place: str, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Yield (name, value) of the parameters of a section, names of groups joined by dots."""
     if not isinstance(values, Mapping):
         raise ParameterError(f"{place}.{prefix or KEY}: names with values are needed, as step_height: 0.03")
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, place, f"{prefix}{name}.")
+            yield from _flatten(value, place, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 
@@ -158,7 +158,7 @@ def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, na
     elif node in ("*", "**"):
         specs = list(known.values())
     else:
-        raise ParameterError(f"{node}: no node has this name; {suggestion(node, [*known, '**'])}")
+        raise ParameterError(f"{node}: no node has this name; {suggest(node, [*known, '**'])}")
     found = [each[name] for each in (*specs, _OF_RCLPY) if name in each]
     if not found:
         if name.startswith("qos_overrides."):
@@ -167,19 +167,19 @@ def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, na
         where = "no node has" if node not in known else f"{node} has not"
         owners = [owner for owner, each in known.items() if name in each]
         remedy = (
-            f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it" if owners else suggestion(name, names)
+            f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it" if owners else suggest(name, names)
         )
         raise ParameterError(f"{node}.{name}: {where} this parameter; {remedy}")
     for spec in found:
-        value_of_type = _typed(spec, value)
+        value_of_type = _convert(spec, value)
         if value_of_type is None:
-            raise ParameterError(f"{node}.{name} is {value!r}: allowed is {spec.allowed()}")
+            raise ParameterError(f"{node}.{name} is {value!r}: allowed is {spec.describe_allowed()}")
         spec.check(value_of_type)
         if spec is _OF_RCLPY["use_sim_time"] and value_of_type:
             raise ParameterError(f"{node}.{name} is true: servos, IMU and simulated robot run in real time")
 
 
-def _typed(spec: ParameterSpec, value: object) -> Value | None:
+def _convert(spec: ParameterSpec, value: object) -> Value | None:
     """Return the value as rcl reads it if it has the parameter's type, else None."""
     kind, _, is_array = spec.type.partition("_array")
     if spec.type.endswith("_array"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS, LIVE
 from hexapod_dynamics.onboard.gait_control import GaitControlSettings
 from hexapod_dynamics.onboard.getting_up import AUTOMATIC
-from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, make_specs
 
 _OF_ADAPTIVE = f"gaits {', '.join(ADAPTIVE)}"
 
 
-def _setting(name: str, description: str, low: float | None = None) -> ParameterSpec:
+def _make_setting(name: str, description: str, low: float | None = None) -> ParameterSpec:
     """Return the parameter of a setting with the bounds of BOUNDS; low: a lower bound instead, a value with which
     the gait chooses.
     """
@@ -22,16 +22,16 @@ def _setting(name: str, description: str, low: float | None = None) -> Parameter
 _PLANS = "gait auto: library of plans; empty: plans_NAME.yaml beside the robot's file, else that of the package"
 GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(GAITS)}", choices=GAITS, read_only=False)
 SETTINGS = (
-    _setting("step_height", "lift of the swinging foot"),
-    _setting("body_height", "height of the hips over the feet"),
-    _setting("period", "time of a whole cycle; 0: as the gait chooses", 0.0),
-    _setting("yaw_hold", "gait auto: keeps the heading by the IMU's yaw"),
-    _setting("acceleration", f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
-    _setting("turning", f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
-    _setting("weighing_sway", f"sway of the body while a load is weighed (docs/identify.md), {_OF_ADAPTIVE}"),
-    _setting("step_length", "gaits tripod and optimal: stroke of a foot at the nominal speed"),
-    _setting("step_depth", "gaits tripod and optimal: how far standing feet push into the ground"),
-    _setting("response_time", "gaits tripod and optimal: how softly speed follows a command"),
+    _make_setting("step_height", "lift of the swinging foot"),
+    _make_setting("body_height", "height of the hips over the feet"),
+    _make_setting("period", "time of a whole cycle; 0: as the gait chooses", 0.0),
+    _make_setting("yaw_hold", "gait auto: keeps the heading by the IMU's yaw"),
+    _make_setting("acceleration", f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
+    _make_setting("turning", f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
+    _make_setting("weighing_sway", f"sway of the body while a load is weighed (docs/identify.md), {_OF_ADAPTIVE}"),
+    _make_setting("step_length", "gaits tripod and optimal: stroke of a foot at the nominal speed"),
+    _make_setting("step_depth", "gaits tripod and optimal: how far standing feet push into the ground"),
+    _make_setting("response_time", "gaits tripod and optimal: how softly speed follows a command"),
     ParameterSpec("plans", "", _PLANS),
 )
 _WAIT_FOR = (
@@ -41,7 +41,7 @@ _WAIT_FOR = (
 _OLDEST = "a cmd_vel older than this stops the walk [s]"
 COMMANDS = (
     in_file("cmd_vel_timeout", GaitControlSettings.timeout, _OLDEST, 0.1, 60.0),
-    *of_fields(GaitControlSettings, velocity=("forward speed [m/s] until the first cmd_vel", -1.0, 1.0)),
+    *make_specs(GaitControlSettings, velocity=("forward speed [m/s] until the first cmd_vel", -1.0, 1.0)),
     in_file(
         "wait_for",
         [""],
@@ -55,7 +55,7 @@ BRACE = ParameterSpec("brace", GaitControlSettings.braces, _BRACE)
 _GET_UP = "after a fall: asked (service get_up) or automatic (2 s after it lies still)"
 GET_UP = (
     ParameterSpec("get_up", GaitControlSettings.get_up, _GET_UP, choices=("asked", AUTOMATIC)),
-    *of_fields(
+    *make_specs(
         GaitControlSettings,
         in_file,
         get_up_speed=("largest speed of a joint while the robot gets up [rad/s]", 0.5, 5.0),

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hexapod_dynamics.drivers.imu.mpu6050 import ACCEL_RANGES, GYRO_RANGES, Mpu6050Settings
-from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, make_specs
 
 
-def _one_of(values: Iterable[int]) -> str:
+def _list_choices(values: Iterable[int]) -> str:
     *first, last = map(str, values)
     return f"{', '.join(first)} or {last}"
 
 
-_ACCEL = f"full scale [g]: {_one_of(ACCEL_RANGES)}; foot impacts exceed 2"
-_GYRO = f"full scale [deg/s]: {_one_of(GYRO_RANGES)}"
+_ACCEL = f"full scale [g]: {_list_choices(ACCEL_RANGES)}; foot impacts exceed 2"
+_GYRO = f"full scale [deg/s]: {_list_choices(GYRO_RANGES)}"
 _CHIP = (
-    *of_fields(Mpu6050Settings, address=("I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69)),
-    *of_fields(
+    *make_specs(Mpu6050Settings, address=("I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69)),
+    *make_specs(
         Mpu6050Settings,
         in_file,
         rate=("samples a second; up to 200 is safe on a bus of 100 kHz", 10.0, 250.0),

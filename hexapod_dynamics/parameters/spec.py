@@ -21,7 +21,7 @@ class Derived:
     """
 
     text: str
-    of: Callable[..., float]
+    compute: Callable[..., float]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ParameterSpec:
         names = {bool: "bool", int: "integer", float: "double", str: "string", Derived: "double"}
         return names[type(default)] + ("_array" if isinstance(self.default, list) else "")
 
-    def allowed(self, example: Value | None = None) -> str:
+    def describe_allowed(self, example: Value | None = None) -> str:
         """Return in words which values are allowed; `example`: a number to show, by default the default value."""
         bounds = "" if self.low is None else f" from {self.low} to {self.high}"
         if self.choices is not None:
@@ -82,28 +82,28 @@ class ParameterSpec:
     def check(self, value: Value) -> None:
         """Raise ParameterError if a value of the right type is out of the range or not among the choices."""
         if self.choices is not None and value not in self.choices:
-            raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.allowed()}")
+            raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.describe_allowed()}")
         if self.low is None or self.high is None or isinstance(value, (str, list)):
             return
         if not self.low <= value <= self.high:
-            raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.allowed()}")
+            raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.describe_allowed()}")
 
-    def default_for(self, source: object = None) -> Value:
+    def compute_default(self, source: object = None) -> Value:
         """Return the default; for a Derived one, that for `source`, which is the robot or a value."""
-        return self.default.of(source) if isinstance(self.default, Derived) else self.default
+        return self.default.compute(source) if isinstance(self.default, Derived) else self.default
 
 
 in_file = partial(ParameterSpec, in_file=True)  # a ParameterSpec that config/nodes.yaml contains
 
 
-def of_fields(
+def make_specs(
     settings: object, make: Callable[..., ParameterSpec] = ParameterSpec, **chosen: tuple[object, ...]
 ) -> tuple[ParameterSpec, ...]:
     """Return parameters with the names and values of fields of a dataclass, {name: (description, low, high)}."""
     return tuple(make(name, getattr(settings, name), *rest) for name, rest in chosen.items())
 
 
-def settings_of(kind: Callable[..., Settings], values: Mapping[str, object], **more: object) -> Settings:
+def make_settings(kind: Callable[..., Settings], values: Mapping[str, object], **more: object) -> Settings:
     """Return the dataclass `kind` with those of a node's parameters {name: value} that are its fields, and `more`."""
     named = {field.name: values[field.name] for field in fields(cast("Any", kind)) if field.name in values}
     return kind(**(named | more))

@@ -21,35 +21,35 @@ from hexapod_dynamics.se3 import inertia_matrix
 from hexapod_dynamics.text_numbers import parse_number
 
 MISSING = object()
-shown = reprlib.repr  # of a value in a message: shortened if it is long
+quote = reprlib.repr  # of a value in a message: shortened if it is long
 
 
 class Section:
-    """A YAML mapping that is read key by key; `done` rejects unknown keys."""
+    """A YAML mapping that is read key by key; `check_all_read` rejects unknown keys."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):
-            raise RobotError(f"{where or 'file'}: {shown(value)} given, a mapping of keys to values needed")
-        self.values, self.where = value, where
-        self.asked: list[str] = []
+            raise RobotError(f"{where or 'file'}: {quote(value)} given, a mapping of keys to values needed")
+        self.values, self.label = value, where
+        self.used: list[str] = []
 
     def key(self, name: str) -> str:
         """Full name of a key, for error messages."""
-        return f"{self.where}.{name}" if self.where else name
+        return f"{self.label}.{name}" if self.label else name
 
     def read(self, name: str, default: object = MISSING) -> Any:
         """Return the value of a key, of any type."""
-        self.asked.append(name)
+        self.used.append(name)
         value = self.values.get(name, default)
         if value is MISSING:
             raise RobotError(f"{self.key(name)}: missing, must be given")
         return value
 
-    def done(self, why: str = "unknown key") -> None:
+    def check_all_read(self, why: str = "unknown key") -> None:
         """Raise RobotError, which states why, for keys that were not read."""
         for name in self.values:
-            if name not in self.asked:
-                raise RobotError(f"{self.key(name)}: {why}; the known ones are {', '.join(dict.fromkeys(self.asked))}")
+            if name not in self.used:
+                raise RobotError(f"{self.key(name)}: {why}; the known ones are {', '.join(dict.fromkeys(self.used))}")
 
     def number(
         self, name: str, default: object = MISSING, *, low: float = -math.inf, above: float = -math.inf
@@ -58,21 +58,21 @@ class Section:
         value = number(self.read(name, default), self.key(name))
         if value < low or value <= above:
             bound = f">= {low}" if low > -math.inf else f"> {above}"
-            raise RobotError(f"{self.key(name)}: {shown(value)} given, a number {bound} needed")
+            raise RobotError(f"{self.key(name)}: {quote(value)} given, a number {bound} needed")
         return value
 
     def vector(self, name: str, count: int, default: object = MISSING) -> np.ndarray:
         """Return a list of `count` finite numbers, (count,)."""
         value = self.read(name, default)
         if not isinstance(value, (list, tuple)) or len(value) != count:
-            raise RobotError(f"{self.key(name)}: {shown(value)} given, a list of {count} numbers needed")
+            raise RobotError(f"{self.key(name)}: {quote(value)} given, a list of {count} numbers needed")
         return np.array([number(item, self.key(name)) for item in value])
 
     def text(self, name: str, default: object = MISSING) -> str:
         """Return a text that is not empty."""
         value = self.read(name, default)
         if not isinstance(value, str) or not value:
-            raise RobotError(f"{self.key(name)}: {shown(value)} given, a name needed")
+            raise RobotError(f"{self.key(name)}: {quote(value)} given, a name needed")
         return value
 
     def section(self, name: str, default: object = MISSING) -> Section:
@@ -84,7 +84,7 @@ class Section:
         value = self.read("inertia")
         if not isinstance(value, list) or len(value) not in (3, 6):
             raise RobotError(
-                f"{self.key('inertia')}: {shown(value)} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
+                f"{self.key('inertia')}: {quote(value)} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
             )
         return inertia_matrix(*(number(item, self.key("inertia")) for item in (*value, 0.0, 0.0, 0.0)[:6]))
 
@@ -95,13 +95,13 @@ def number(value: object, key: str) -> float:
         try:
             value = parse_number(value)
         except ValueError:
-            raise RobotError(f"{key}: {shown(value)} given, a number needed") from None
+            raise RobotError(f"{key}: {quote(value)} given, a number needed") from None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise RobotError(f"{key}: {shown(value)} given, a number needed")
+        raise RobotError(f"{key}: {quote(value)} given, a number needed")
     try:
         value = float(value)
     except OverflowError:
-        raise RobotError(f"{key}: {shown(value)} given, a number below 1e308 needed") from None
+        raise RobotError(f"{key}: {quote(value)} given, a number below 1e308 needed") from None
     if not math.isfinite(value):
         raise RobotError(f"{key}: {value} is not finite")
     return value
@@ -110,7 +110,7 @@ def number(value: object, key: str) -> float:
 # ---- checks of the fields of parts -----------------------------------------------------------------------------------
 
 
-def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
+def make_constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
     try:
         given = np.asarray(array_like)
@@ -168,7 +168,7 @@ class Number:
     most: float = math.inf
     optional: bool = False
 
-    def checked(self, value: Any, name: str) -> float | None:
+    def check(self, value: Any, name: str) -> float | None:
         """Return the value; RobotError, which names it, if it is not allowed."""
         if value is None and self.optional:
             return None
@@ -189,7 +189,7 @@ class Choice:
     needed: str
     optional: bool = False
 
-    def checked(self, value: Any, name: str) -> int | None:
+    def check(self, value: Any, name: str) -> int | None:
         """Return the value; RobotError, which names it, if it is not allowed."""
         if value is None and self.optional:
             return None
@@ -203,13 +203,13 @@ class Choice:
 class Array:
     """A vector (3,) of a part; with a function that raises RobotError for a wrong (array, name): a matrix (3, 3)."""
 
-    check: Callable[[np.ndarray, str], None] | None = None
+    function: Callable[[np.ndarray, str], None] | None = None
 
-    def checked(self, value: npt.ArrayLike, name: str) -> np.ndarray:
+    def check(self, value: npt.ArrayLike, name: str) -> np.ndarray:
         """Return the value as a read-only array; RobotError, which names it, if it is not allowed."""
-        array = constant(value, (3,) if self.check is None else (3, 3), name)
-        if self.check is not None:
-            self.check(array, name)
+        array = make_constant(value, (3,) if self.function is None else (3, 3), name)
+        if self.function is not None:
+            self.function(array, name)
         return array
 
 
@@ -226,10 +226,10 @@ class Part:
         cls.checks = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
 
     @property
-    def where(self) -> str:
+    def label(self) -> str:
         """What messages call the part: "body", "link femur"."""
         return f"{type(self).__name__.lower()} {getattr(self, 'name', '')}".rstrip()
 
     def __post_init__(self) -> None:
         for name, check in self.checks.items():
-            object.__setattr__(self, name, check.checked(getattr(self, name), f"{self.where}.{name}"))
+            object.__setattr__(self, name, check.check(getattr(self, name), f"{self.label}.{name}"))

@@ -48,7 +48,7 @@ class Robot:
     file: ClassVar[Path | None] = None
 
     def __post_init__(self) -> None:
-        Number("m/s^2").checked(self.gravity, "gravity")
+        Number("m/s^2").check(self.gravity, "gravity")
         kinds = {"name": str, "body": Body, "servo": Servo, "contact": Contact, "imu": Imu}
         for field, kind in kinds.items():
             if not isinstance(getattr(self, field), kind):

@@ -49,9 +49,9 @@ class Leg(Part):
         super().__post_init__()
         if not self.joints or len(self.joints) != len(self.links):
             count = f"{len(self.joints)} joints and {len(self.links)} links"
-            raise RobotError(f"{self.where}: {count}, as many of each needed")
+            raise RobotError(f"{self.label}: {count}, as many of each needed")
         if len(set(self.link_names)) != len(self.links):
-            raise RobotError(f"{self.where}: link names {list(self.link_names)} are not all different")
+            raise RobotError(f"{self.label}: link names {list(self.link_names)} are not all different")
 
     @classmethod
     def from_geometry(

@@ -56,7 +56,7 @@ class Branch:
         return np.zeros(6) if self.joint is None else self.joint.twist(np.zeros(3), self.axis)
 
 
-def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
+def list_branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
     """All joints from the body outward, leg by leg; morphology None: intact. RobotError if it is another robot's."""
     morphology = Morphology.whole(robot) if morphology is None else morphology
     if not isinstance(morphology, Morphology):
@@ -87,7 +87,7 @@ class LinkTree:
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
         """Read the tree once; `parents` and `children`, m names each, are its frames."""
-        self.branches = branches(robot, morphology)
+        self.branches = list_branches(robot, morphology)
         self.parents = [branch.parent for branch in self.branches]
         self.children = [branch.child for branch in self.branches]
         self._at_zero = np.array([branch.at_zero for branch in self.branches]).reshape(-1, 4, 4)

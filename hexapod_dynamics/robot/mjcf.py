@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Number, constant
-from hexapod_dynamics.robot.link_tree import Branch, branches
+from hexapod_dynamics.robot.checked_yaml import Number, make_constant
+from hexapod_dynamics.robot.link_tree import Branch, list_branches
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Joint, Link, Servo
-from hexapod_dynamics.robot.urdf import add, document
+from hexapod_dynamics.robot.urdf import add, format_document
 from hexapod_dynamics.se3 import inertia_elements, quaternion_from_rotation
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
 # Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except shapes of adjacent bodies.
 GROUND, ROBOT = 1, 2
-COLLIDES = {"contype": str(ROBOT), "conaffinity": str(GROUND | ROBOT), "mass": "0"}
+COLLISION = {"contype": str(ROBOT), "conaffinity": str(GROUND | ROBOT), "mass": "0"}
 
 
 def to_mjcf(
@@ -50,12 +50,12 @@ def to_mjcf(
     m^2]: for joints whose rotor inertia is 0. RobotError names what is wrong, for example a helical joint, which
     MuJoCo does not have.
     """
-    Number("s", zero=False).checked(timestep, "timestep")
+    Number("s", zero=False).check(timestep, "timestep")
     for name, unit, value in (("friction", "", friction), ("payload", "kg", payload)):
-        Number(unit).checked(value, name)
-    Number("kg m^2").checked(rotor_inertia, "rotor_inertia")
-    constant(payload_position, (3,), "payload_position")
-    tree = branches(robot, morphology)
+        Number(unit).check(value, name)
+    Number("kg m^2").check(rotor_inertia, "rotor_inertia")
+    make_constant(payload_position, (3,), "payload_position")
+    tree = list_branches(robot, morphology)
     root = ET.Element("mujoco", model=robot.name)
     add(root, "compiler", angle="radian", autolimits="true", boundmass="1e-9", boundinertia="1e-12",
         balanceinertia="true")  # fmt: skip
@@ -74,7 +74,7 @@ def to_mjcf(
     body = add(world, "body", name="base_link")
     add(body, "freejoint", name="floating_base")
     _inertial(body, robot.body)
-    add(body, "geom", name="base_link", type="box", size=0.5 * np.asarray(robot.body.box), **COLLIDES)
+    add(body, "geom", name="base_link", type="box", size=0.5 * np.asarray(robot.body.box), **COLLISION)
     add(body, "site", name="imu", pos=robot.imu.position)
     if payload > 0.0:
         weight = add(body, "body", name="payload", pos=payload_position)
@@ -86,7 +86,7 @@ def to_mjcf(
         if (joint := branch.moving) is not None:
             limp = branch.damage is not None and branch.damage.limp
             _actuator(actuators, joint.name, limp, robot.servo)
-    return document(root, "")
+    return format_document(root, "")
 
 
 def _links(body: ET.Element, chain: list[Branch], rotor_inertia: float) -> None:
@@ -94,7 +94,7 @@ def _links(body: ET.Element, chain: list[Branch], rotor_inertia: float) -> None:
     for branch in chain:
         if branch.link is None:  # the foot
             end, radius = branch.at_zero[:3, 3], np.array([FOOT_RADIUS, 0.0, 0.0])
-            add(body, "geom", name=branch.child, type="sphere", size=FOOT_RADIUS, pos=end - radius, **COLLIDES)
+            add(body, "geom", name=branch.child, type="sphere", size=FOOT_RADIUS, pos=end - radius, **COLLISION)
             add(body, "site", name=branch.child, pos=end)
             continue
         pose, link = branch.at_zero, branch.link
@@ -106,7 +106,7 @@ def _links(body: ET.Element, chain: list[Branch], rotor_inertia: float) -> None:
         # From one radius behind the joint to a point well before the end, where the foot is.
         if link.length > 4.0 * LINK_RADIUS:
             ends = LINK_RADIUS, 0.0, 0.0, link.length - 1.5 * LINK_RADIUS, 0.0, 0.0
-            add(body, "geom", name=branch.child, type="capsule", size=LINK_RADIUS, fromto=ends, **COLLIDES)
+            add(body, "geom", name=branch.child, type="capsule", size=LINK_RADIUS, fromto=ends, **COLLISION)
 
 
 def _joint(body: ET.Element, joint: Joint, axis: np.ndarray, rotor_inertia: float) -> None:

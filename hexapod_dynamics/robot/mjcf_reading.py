@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.errors import RobotError, shortened
+from hexapod_dynamics.errors import RobotError, shorten
 from hexapod_dynamics.robot.model_tree import Shape, TreeLink, warn
 from hexapod_dynamics.se3 import pose, rotation_from_quaternion
 
@@ -55,7 +55,7 @@ def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, np
     try:
         model = mujoco.MjModel.from_xml_string(text) if "<" in text else mujoco.MjModel.from_xml_path(text)
     except (ValueError, mujoco.FatalError) as error:
-        raise RobotError(f"MJCF: MuJoCo cannot compile it: {shortened(str(error))}") from None
+        raise RobotError(f"MJCF: MuJoCo cannot compile it: {shorten(str(error))}") from None
     try:
         return _Reader(mujoco, model).read()
     except UnicodeDecodeError as error:
@@ -169,9 +169,9 @@ class _Reader:
             if np.any(value := getattr(given, what)):
                 said = f"{what} {np.ravel(value)[0]:g} is not used: joints of the model have no springs and no friction"
                 link.notes.append(f"{said}; friction of a servo is in joint_servos")
-        link.notes += self._added("jnt", first) + self._added("dof", int(given.dofadr[0]))
+        link.notes += self._describe_added("jnt", first) + self._describe_added("dof", int(given.dofadr[0]))
 
-    def _added(self, kind: str, index: int) -> list[str]:
+    def _describe_added(self, kind: str, index: int) -> list[str]:
         """Return a note for each field of ADDED of this kind that this release has and this element uses."""
         fields = ((word, getattr(self.model, name, None)) for name, word in ADDED.items() if name.startswith(kind))
         used = ((word, np.max(np.abs(values[index]))) for word, values in fields if values is not None)
@@ -233,7 +233,7 @@ class _Reader:
         if gain <= 0.0 or not math.isclose(gain, -spring, rel_tol=1e-9) or offset != 0.0 or gear == 0.0:
             values = f"gain {gain:g}, bias {offset:g} {spring:g} {rate:g}, gear {gear:g}"
             raise RobotError(f"{name} is no position servo ({values}; the bias must be 0, -gain)")
-        notes += [f"{name}: its {note}" for note in self._added("actuator", number)]
+        notes += [f"{name}: its {note}" for note in self._describe_added("actuator", number)]
         limits = [math.inf]
         if actuator.forcelimited:
             limits += np.abs(gear * actuator.forcerange).tolist()

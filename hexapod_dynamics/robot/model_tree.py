@@ -26,7 +26,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
-from hexapod_dynamics.se3 import combined_inertia, exp, rotation_x_to
+from hexapod_dynamics.se3 import combine_inertias, exp, rotation_x_to
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
@@ -56,7 +56,7 @@ class Shape:
     pose: np.ndarray
     rgba: tuple[float, ...] = (0.6, 0.6, 0.6, 1.0)
 
-    def farthest(self) -> np.ndarray:
+    def farthest_point(self) -> np.ndarray:
         """Return the point (3,) [m] of the shape that is farthest from the link's origin; of a box and of a cylinder
         the middle of a face, or a point of a rim that lies across; of a mesh the middle of its end.
         """
@@ -143,7 +143,7 @@ class TreeLink:
         screw = np.concatenate([still, self.axis] if self.kind == "revolute" else [self.axis, still])
         return self.pose @ exp(value * screw)
 
-    def below(self) -> list[TreeLink]:
+    def list_subtree(self) -> list[TreeLink]:
         """Return this link and all below it, each after its parent."""
         found = [self]
         for link in found:  # the list grows in this loop
@@ -152,7 +152,7 @@ class TreeLink:
 
     def merge_fixed(self) -> None:
         """Make each link below that is fixed to the one that carries it a part of that one."""
-        for link in reversed(self.below()):
+        for link in reversed(self.list_subtree()):
             for child in [child for child in link.children if child.kind == "fixed"]:
                 link.absorb(child)
 
@@ -160,7 +160,7 @@ class TreeLink:
         """Make a child, which has no children that are fixed to it, a part of this link."""
         turn, place = child.pose[:3, :3], child.pose[:3, 3]
         other = child.mass, place + turn @ child.com, turn @ child.inertia @ turn.T
-        self.mass, self.com, self.inertia = combined_inertia([(self.mass, self.com, self.inertia), other])
+        self.mass, self.com, self.inertia = combine_inertias([(self.mass, self.com, self.inertia), other])
         for shapes, more in ((self.collisions, child.collisions), (self.visuals, child.visuals)):
             shapes += [dataclasses.replace(shape, pose=child.pose @ shape.pose) for shape in more]
         self.frames += [place, *(place + turn @ frame for frame in child.frames)]
@@ -171,7 +171,7 @@ class TreeLink:
         self.children = [link for link in self.children if link is not child] + child.children
 
 
-def body_of_tree(root: TreeLink) -> TreeLink:
+def find_body(root: TreeLink) -> TreeLink:
     """Merge what is fixed, and return the body of a tree: its root, or what floats or slides on roots without mass, as
     on links `map` and `odom`. RobotError for such a root with mass, and for a body without.
     """
@@ -209,7 +209,7 @@ def robot_of_tree(
     first joint}, None: all chains on the body. servo: None: that of the tree's drives, the weakest of the legs' joints.
     imu: in base_link; sensor (4, 4): the pose of the file's IMU in the body's frame. Raises RobotError.
     """
-    base = body_of_tree(base)
+    base = find_body(base)
     origin = np.zeros(3) if keep_frame else base.com
     chosen = _choose(legs, base.children)
     chains = {leg: [link for _, link in _chain(leg, first)] for leg, first in chosen.items()}
@@ -224,9 +224,9 @@ def robot_of_tree(
         if 2.0 * math.pi < half < math.inf:
             joint.notes.append(f"limits {joint.lower:g} to {joint.upper:g} rad are more than two turns: degrees?")
     for note in dict.fromkeys(note for joint in joints for note in joint.notes):
-        warn(f"{_named(joint for joint in joints if note in joint.notes)}: {note}")
+        warn(f"{_list_names(joint for joint in joints if note in joint.notes)}: {note}")
     made = tuple(read_leg(leg, link, origin, 1 + k % 2) for k, (leg, link) in enumerate(chosen.items()))
-    blind = {leg: chain[-1].unreadable for leg, chain in chains.items() if _foot(chain[-1]) is None}
+    blind = {leg: chain[-1].unreadable for leg, chain in chains.items() if _find_foot(chain[-1]) is None}
     if blind:
         files = ", ".join(dict.fromkeys(itertools.chain.from_iterable(blind.values())))
         unread = f" ({files} cannot be read)" if files else ""
@@ -237,16 +237,16 @@ def robot_of_tree(
     place, chip = (origin, np.eye(3)) if sensor is None else (sensor[:3, 3], sensor[:3, :3])
     return dataclasses.replace(
         usual,
-        body=Body(base.mass, base.inertia, _box(base, made), base.com - origin),
+        body=Body(base.mass, base.inertia, _find_box(base, made), base.com - origin),
         legs=made,
-        servo=servo or _servo(joints, usual.servo),
+        servo=servo or _find_servo(joints, usual.servo),
         contact=contact or usual.contact,
         imu=imu or Imu(place - origin, chip),
         joint_servos=(),
     )
 
 
-def _named(joints: Iterable[TreeLink]) -> str:
+def _list_names(joints: Iterable[TreeLink]) -> str:
     names = [joint.joint for joint in joints]
     return f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
@@ -262,7 +262,7 @@ def _choose(legs: Mapping[str, str] | None, chains: list[TreeLink]) -> dict[str,
     if legs is None:
         if not by_joint:
             raise RobotError("no moving joint is attached to the body, so there are no legs")
-        _check_legs({joint: len(link.below()) for joint, link in by_joint.items()})
+        _check_legs({joint: len(link.list_subtree()) for joint, link in by_joint.items()})
         return dict(zip(leg_names(list(by_joint)), chains, strict=True))
     if not isinstance(legs, Mapping):
         raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
@@ -338,7 +338,7 @@ def read_leg(name: str, first: TreeLink, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
         if link.mass <= 0:
             raise RobotError(f"leg {name}: link {link.name} moves and has no mass; give it an inertial element")
         turn, place = mounted[:3, :3], mounted[:3, 3]
-        foot = link.children[0].pose[:3, 3] if link.children else _foot(link)
+        foot = link.children[0].pose[:3, 3] if link.children else _find_foot(link)
         end = 2.0 * link.com if foot is None else foot
         length = float(np.linalg.norm(end))
         axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
@@ -353,12 +353,12 @@ def read_leg(name: str, first: TreeLink, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
     return Leg(name, *mount, tuple(joints), tuple(links), group, "urdf")
 
 
-def _foot(link: TreeLink) -> np.ndarray | None:
+def _find_foot(link: TreeLink) -> np.ndarray | None:
     """Return the end (3,) of a leg's last link: the farthest of the frames that are fixed to it and of its collision
     shapes; where these are not at the end of what is drawn, of its marks, or of its visual shapes. None: nothing says
     it.
     """
-    collisions, visuals = ([shape.farthest() for shape in shapes] for shapes in (link.collisions, link.visuals))
+    collisions, visuals = ([shape.farthest_point() for shape in shapes] for shapes in (link.collisions, link.visuals))
     ends = [
         max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
         for points in ([*link.frames, *collisions], link.marks, visuals)
@@ -374,7 +374,7 @@ def _own_name(link: str, leg: str) -> str:
     return re.sub(rf"^{name}_(?=.)|(?<=.)(_link)?_{name}$", "", re.sub(r"[./\s]", "_", link))
 
 
-def _box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:
+def _find_box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:
     """Return the size (3,) [m] of the body: that of its largest shape, one that collides if there is any, else the
     extent of its hips.
     """
@@ -384,12 +384,12 @@ def _box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:
     return np.maximum(np.ptp(np.array([leg.mount_position for leg in legs]), axis=0), 0.01)
 
 
-def _servo(joints: list[TreeLink], usual: Servo) -> Servo:
+def _find_servo(joints: list[TreeLink], usual: Servo) -> Servo:
     """Return the one servo model of the robot: where joints differ the weakest, with a warning that names them; the
     usual one's values where the file has none.
     """
     for problem in dict.fromkeys(joint.problem for joint in joints if joint.problem):
-        raise RobotError(f"{_named(joint for joint in joints if joint.problem == problem)}: {problem}")
+        raise RobotError(f"{_list_names(joint for joint in joints if joint.problem == problem)}: {problem}")
     values: dict[str, float] = {}
     for key, unit in UNITS.items():
         of_one_unit = [joint for joint in joints if joint.kind == "revolute"] or joints

@@ -65,7 +65,7 @@ class Morphology:
         Angles beyond one turn (6.283) are refused, because they probably are degrees.
         """
         leg, link = self._link_place(name)
-        return self.with_damage(leg, link, LOCKED, LOCKED.values[-1].checked(angle, f"locked.{name}"))
+        return self.with_damage(leg, link, LOCKED, LOCKED.values[-1].check(angle, f"locked.{name}"))
 
     def limp(self, name: str) -> Morphology:
         """Return the morphology with the joint that moves link `name` ("LR.femur") limp: it moves freely, its
@@ -82,7 +82,7 @@ class Morphology:
         full length.
         """
         leg, link = self._link_place(name)
-        remaining = KINDS.values["remaining"].checked(remaining, f"remaining.{name}")
+        remaining = KINDS.values["remaining"].check(remaining, f"remaining.{name}")
         if self.fractions[leg][link] == 0 and remaining > 0:
             raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
         if remaining >= self.fractions[leg][link]:
@@ -94,7 +94,7 @@ class Morphology:
         leg, link = self.find_place(name)
         if link is None:
             count = len(self.fractions[leg])
-            return self._with_leg(leg, (1.0,) * count, (None,) * count)
+            return self._replace_leg(leg, (1.0,) * count, (None,) * count)
         if link and self.fractions[leg][link - 1] < 1:
             state = "missing" if self.fractions[leg][link - 1] == 0 else "broken off"
             inner = self.part_name(leg, link - 1)
@@ -256,10 +256,10 @@ class Morphology:
         if fraction < 1:
             fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
         else:
-            fractions = _replaced(old, link, fraction)
+            fractions = _replace(old, link, fraction)
         if joints.count(None) < len(joints):  # a joint whose link is lost is no longer damaged
             joints = tuple(damage if left else None for damage, left in zip(joints, fractions, strict=True))
-        return self._with_leg(leg, fractions, joints)
+        return self._replace_leg(leg, fractions, joints)
 
     def with_damage(self, leg: int, link: int, kind: JointKind, value: bool | float) -> Morphology:
         """Return the morphology with this damage of the joint of a link (indices); refused if the joint has
@@ -275,11 +275,11 @@ class Morphology:
                 f"{own}.{name}: the joint is {other.name}, so {other.consequence}; "
                 f"set {flag.prefix}.{name} to {str(flag.intact).lower()} first"
             )
-        return self._with_leg(leg, self.fractions[leg], _replaced(joints, link, JointDamage(kind, value)))
+        return self._replace_leg(leg, self.fractions[leg], _replace(joints, link, JointDamage(kind, value)))
 
     def with_working_joint(self, leg: int, link: int) -> Morphology:
         """Return the morphology with the joint of a link (indices) undamaged."""
-        return self._with_leg(leg, self.fractions[leg], _replaced(self.damages[leg], link, None))
+        return self._replace_leg(leg, self.fractions[leg], _replace(self.damages[leg], link, None))
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
@@ -305,8 +305,8 @@ class Morphology:
             raise MorphologyError(f"{name!r}: a link is needed, such as {name}.{self.robot.legs[leg].link_names[-1]}")
         return leg, link
 
-    def _with_leg(self, leg: int, fractions: Fractions, joints: Damages) -> Morphology:
-        return Morphology(self.robot, _replaced(self.fractions, leg, fractions), _replaced(self.damages, leg, joints))
+    def _replace_leg(self, leg: int, fractions: Fractions, joints: Damages) -> Morphology:
+        return Morphology(self.robot, _replace(self.fractions, leg, fractions), _replace(self.damages, leg, joints))
 
     def __reduce__(self) -> tuple[type[Morphology], tuple[Robot, tuple[Fractions, ...], tuple[Damages, ...]]]:
         return Morphology, (self.robot, self.fractions, self.damages)  # without its table
@@ -315,5 +315,5 @@ class Morphology:
         return f"Morphology({self.robot.name}: {self.describe()})"
 
 
-def _replaced(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
+def _replace(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
     return values[:index] + (value,) + values[index + 1 :]

@@ -23,7 +23,7 @@ from hexapod_dynamics.robot.checked_yaml import (
     Part,
     check_inertia,
     check_rotation,
-    constant,
+    make_constant,
 )
 from hexapod_dynamics.se3 import spatial_inertia
 
@@ -144,13 +144,13 @@ class Joint(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        where = self.where
+        where = self.label
         if self.kind not in JOINT_KINDS:
             raise RobotError(f"{where}.kind: {self.kind!r} given, one of {', '.join(JOINT_KINDS)} needed")
         length = float(np.linalg.norm(self.axis))
         if length < 1e-9:
             raise RobotError(f"{where}.axis: {self.axis.tolist()} has no direction")
-        object.__setattr__(self, "axis", constant(self.axis / length, (3,), f"{where}.axis"))
+        object.__setattr__(self, "axis", make_constant(self.axis / length, (3,), f"{where}.axis"))
         limits = self.lower, self.upper
         if not all(isinstance(limit, numbers.Real) for limit in limits) or not self.lower < self.upper:
             raise RobotError(f"{where}.limits: [{self.lower}, {self.upper}] given, lower < upper needed")
@@ -186,7 +186,7 @@ class Servo(Part):
     speed_limit: Annotated[float, Number("rad/s", zero=False)]
     resolution: Annotated[float, Number("rad")]
 
-    def quantised(self, angles: np.ndarray) -> np.ndarray:
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Angles (n,) [rad] from the servos' centres at their nearest counts; NaN stays NaN."""
         return np.floor(angles / self.resolution + 0.5) * self.resolution if self.resolution else angles
 

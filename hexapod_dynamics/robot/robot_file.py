@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Array, Check, Choice, Number, Part, Section, check_name, number, shown
+from hexapod_dynamics.robot.checked_yaml import Array, Check, Choice, Number, Part, Section, check_name, number, quote
 from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import (
     DIRECTION,
@@ -55,8 +55,8 @@ def _read(section: Section, kind: type[PartT], /, **given: Any) -> PartT:
         if key in section.values or field.default is field.default_factory is dataclasses.MISSING:
             given[field.name] = _read_field(section, key, check)
         else:
-            section.asked.append(key)
-    section.done()
+            section.used.append(key)
+    section.check_all_read()
     return kind(**given)
 
 
@@ -68,11 +68,11 @@ def _read_field(section: Section, key: str, check: Check) -> Any:
     if isinstance(check, Array):
         return section.vector(key, 3)
     if isinstance(check, Choice):
-        return check.checked(section.read(key), section.key(key))
+        return check.check(section.read(key), section.key(key))
     value = number(section.read(key), section.key(key))
     if key.endswith("_deg"):
-        return math.radians(dataclasses.replace(check, unit="deg").checked(value, section.key(key)) or 0.0)
-    return check.checked(value, section.key(key))
+        return math.radians(dataclasses.replace(check, unit="deg").check(value, section.key(key)) or 0.0)
+    return check.check(value, section.key(key))
 
 
 def _write(part: Part) -> dict[str, object]:
@@ -89,7 +89,7 @@ def _write(part: Part) -> dict[str, object]:
     return data
 
 
-def own_file(robot: Robot, name: str) -> Path | None:
+def find_own_file(robot: Robot, name: str) -> Path | None:
     """Return the path of a file beside the robot's own file, which may be a link, or beside what it leads to; None if
     there is none of this name.
     """
@@ -97,7 +97,7 @@ def own_file(robot: Robot, name: str) -> Path | None:
     return next((beside for file in files if (beside := file.with_name(name)).is_file()), None)
 
 
-def packaged_file(name: str) -> Path | None:
+def find_packaged_file(name: str) -> Path | None:
     """Return the path of a file in `config` of the package, None if there is none of this name.
 
     The file of the source tree comes first, then those that colcon (AMENT_PREFIX_PATH) and pip have installed.
@@ -110,7 +110,7 @@ def packaged_file(name: str) -> Path | None:
 
 def jethexa_path() -> Path:
     """Return the path of config/jethexa.yaml."""
-    path = packaged_file("jethexa.yaml")
+    path = find_packaged_file("jethexa.yaml")
     if path is None:
         raise RobotError(
             "jethexa.yaml is neither in the source tree nor installed; source the workspace's install/setup.bash, or "
@@ -128,15 +128,15 @@ def robot_fields(data: object) -> dict[str, Any]:
     robot["imu"] = _read(top.section("imu", {}), Imu)
     modules, legs, order = top.section("leg_modules"), top.section("legs"), top.read("leg_order")
     if not isinstance(order, list) or not order or not all(isinstance(item, str) for item in order):
-        raise RobotError(f"leg_order: {shown(order)} given, a list of leg names needed")
+        raise RobotError(f"leg_order: {quote(order)} given, a list of leg names needed")
     robot["legs"] = tuple(_read_leg(leg, legs.section(leg), modules) for leg in order)
-    legs.done("not named in leg_order")
-    modules.done("no leg uses it")
+    legs.check_all_read("not named in leg_order")
+    modules.check_all_read("no leg uses it")
     laws = top.section("joint_servos", {})  # which `identify` writes: one entry for each joint, or none at all
     joints = [joint for leg in robot["legs"] for joint in leg.joints if laws.values]
     robot["joint_servos"] = tuple(_read(laws.section(joint.name), JointServo) for joint in joints)
-    laws.done()
-    top.done()
+    laws.check_all_read()
+    top.check_all_read()
     return robot
 
 
@@ -145,20 +145,20 @@ def _read_leg(name: str, section: Section, modules: Section) -> Leg:
     module = section.text("module")
     if module not in modules.values:
         known = ", ".join(map(str, modules.values))
-        raise RobotError(f"{section.key('module')}: {shown(module)} given, one of {known} needed")
+        raise RobotError(f"{section.key('module')}: {quote(module)} given, one of {known} needed")
     parts = modules.read(module)
     if not isinstance(parts, list) or not parts:
-        raise RobotError(f"leg_modules.{module}: {shown(parts)} given, a list of joints with their links needed")
+        raise RobotError(f"leg_modules.{module}: {quote(parts)} given, a list of joints with their links needed")
 
     def one_a_joint(key: str, check: Callable[[Any, str], Any], default: float | None) -> list[Any]:
         values = section.read(key, [default] * len(parts))
         if not isinstance(values, list) or len(values) != len(parts):
-            raise RobotError(f"{section.key(key)}: {shown(values)} given, a list of {len(parts)} (one a joint) needed")
+            raise RobotError(f"{section.key(key)}: {quote(values)} given, a list of {len(parts)} (one a joint) needed")
         return [check(value, section.key(key)) for value in values]
 
     servos = zip(
-        one_a_joint("servo_ids", SERVO_ID.checked, None),
-        one_a_joint("servo_directions", DIRECTION.checked, None),
+        one_a_joint("servo_ids", SERVO_ID.check, None),
+        one_a_joint("servo_directions", DIRECTION.check, None),
         one_a_joint("servo_zeros_deg", number, 0.0),
         strict=True,
     )
@@ -168,13 +168,13 @@ def _read_leg(name: str, section: Section, modules: Section) -> Leg:
     for index, (part, (servo_id, direction, zero)) in enumerate(zip(parts, servos, strict=True)):
         if (servo_id is None) != (direction is None):
             raise RobotError(
-                f"{section.where}: joint {index + 1} has servo id {servo_id} and direction {direction}; servo_ids and "
+                f"{section.label}: joint {index + 1} has servo id {servo_id} and direction {direction}; servo_ids and "
                 "servo_directions are given together or not at all"
             )
         entry = Section(part, f"leg_modules.{module}[{index}]")
         links.append(_read_link(entry.section("link")))
         joint = entry.section("joint")
-        entry.done()
+        entry.check_all_read()
         lower, upper = joint.vector("limits", 2)
         given = {
             "name": f"{joint.text('name')}_{name}",

@@ -15,7 +15,7 @@ import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
-from hexapod_dynamics.robot.urdf import add, document
+from hexapod_dynamics.robot.urdf import add, format_document
 
 TOPICS = {"joint_commands_topic": "/device/joint_commands", "joint_states_topic": "/device/joint_states"}
 # By the name of the hardware: the plugin, and its parameters.
@@ -37,7 +37,7 @@ CONTROLLERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 BROADCASTER = "joint_state_broadcaster"
 
 
-def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
+def add_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
     """URDF text with a <ros2_control> tag: for each joint, position is commanded, position and velocity are
     measured.
 
@@ -62,7 +62,7 @@ def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
                 add(command, "param", name=bound).text = repr(float(limit))
         for measured in ("position", "velocity"):
             add(element, "state_interface", name=measured)
-    return document(root)
+    return format_document(root)
 
 
 CONTROLLERS_HEAD = """\

@@ -71,7 +71,7 @@ class ServoMap:
     has checked them.
 
     zeros (n) [rad]: what each servo reads at its joint's zero, by default 0; the angle from the servo's centre is
-    direction * (joint angle + zero). servo: the Servo whose counts `quantised` uses; None: it changes nothing. Raises
+    direction * (joint angle + zero). servo: the Servo whose counts `quantise` uses; None: it changes nothing. Raises
     DeviceError unless there is one of each per joint.
     """
 
@@ -103,7 +103,7 @@ class ServoMap:
         )
 
     @classmethod
-    def of_joints(cls, names: Sequence[str]) -> ServoMap:
+    def from_joint_names(cls, names: Sequence[str]) -> ServoMap:
         """Return a map for joints that are addressed by name: the ids are numbers of joints, directions are +1."""
         return cls(tuple(names), tuple(range(len(names))), (1,) * len(names))
 
@@ -118,10 +118,10 @@ class ServoMap:
         """Convert a joint angle [rad] to the angle [rad] from its servo's centre."""
         return (angle + self.zeros[index]) * self.directions[index]
 
-    def quantised(self, angles: np.ndarray) -> np.ndarray:
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Joint angles (n,) [rad] that the robot's servos take for `angles` (n,) [rad]; NaN stays NaN."""
-        return self._signs * self.servo.quantised(self.servo_angles(angles)) - self._zeros if self.servo else angles
+        return self._signs * self.servo.quantise(self.servo_angles(angles)) - self._zeros if self.servo else angles
 
-    def angle(self, index: int, servo_angle: float) -> float:
+    def joint_angle(self, index: int, servo_angle: float) -> float:
         """Convert the angle [rad] from one servo's centre to the joint angle [rad]."""
         return servo_angle * self.directions[index] - self.zeros[index]

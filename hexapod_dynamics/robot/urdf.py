@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.link_tree import Branch, branches
+from hexapod_dynamics.robot.link_tree import Branch, list_branches
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import DRAKE, MOMENTS, Body, Joint, Link
 from hexapod_dynamics.se3 import inertia_elements, roll_pitch_yaw
@@ -45,7 +45,7 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     limit on one side only, a name that XML cannot have.
     """
     root = ET.Element("robot", name=robot.name)
-    tree = branches(robot, morphology)
+    tree = list_branches(robot, morphology)
     for name, rgba in (COLOURS | {kind.name: kind.colour for kind in KINDS.joint_kinds}).items():
         add(add(root, "material", name=name), "color", rgba=rgba)
     body = add(root, "link", name="base_link")
@@ -61,7 +61,7 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     for branch in tree:
         if (joint := branch.moving) is not None and joint.rotor_inertia:
             _transmission(root, joint)
-    return document(root)
+    return format_document(root)
 
 
 def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
@@ -120,7 +120,7 @@ def add(parent: ET.Element, tag: str, **attributes: str | float | Iterable[float
     return ET.SubElement(parent, tag, texts)
 
 
-def document(root: ET.Element, head: str = '<?xml version="1.0"?>\n') -> str:
+def format_document(root: ET.Element, head: str = '<?xml version="1.0"?>\n') -> str:
     """Return an element as the text of a file; RobotError for a character that XML cannot have, such as a control
     character.
     """

@@ -20,12 +20,12 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.geometry import Leg
-from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, leg_names, read_leg, robot_of_tree
+from hexapod_dynamics.robot.model_tree import TreeLink, find_body, leg_names, read_leg, robot_of_tree
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
 
-FEWEST = 3
+MIN_LEGS = 3
 NAMES = ("coxa", "femur", "tibia")
 UPRIGHT = 0.02  # [rad] by which axes may deviate from z and from the leg's plane
 ASIDE = 0.003  # [m] by which a joint or the foot may be beside the leg's plane; it is then moved into the plane
@@ -43,7 +43,7 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     refuses the URDF, and if a joint of a leg has no limits, as the servos of gaits have.
     """
     title, root = read_robot_tree(text_or_path)
-    base = body_of_tree(root)
+    base = find_body(root)
     chains = {link.joint: link for link in base.children}
     left_out = {joint: why for joint, link in chains.items() if (why := _why_no_leg(link))}
     candidates = [joint for joint in chains if joint not in left_out]
@@ -56,11 +56,11 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
             left_out[joint] = str(error)
     kind = _largest_group(legs)
     left_out |= {joint: "its links are of other lengths than the legs'" for joint in legs if joint not in kind}
-    if len(kind) < FEWEST:
+    if len(kind) < MIN_LEGS:
         reasons = [f"{joint}: {why}" for joint, why in left_out.items()] or ["no other moving joint is on the body"]
-        found = f"{len(kind)} legs found, at least {FEWEST} needed: {'; '.join(reasons)}"
+        found = f"{len(kind)} legs found, at least {MIN_LEGS} needed: {'; '.join(reasons)}"
         raise RobotError(f"URDF: {found}; other legs: describe them by hand (docs/your_robot.md)")
-    for link in (link for joint in left_out for link in chains[joint].below()):
+    for link in (link for joint in left_out for link in chains[joint].list_subtree()):
         link.kind = "fixed"
     named = dict(zip(leg_names(kind), kind, strict=True))
     robot = robot_of_tree(base, dataclasses.replace(Robot.jethexa(), name=title), named, keep_frame=True)
@@ -75,9 +75,9 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
 
 def _why_no_leg(link: TreeLink) -> str:
     """Return why the chain that begins with this link is no leg of three joints, empty if it is one."""
-    if any(len(part.children) > 1 for part in link.below()):
+    if any(len(part.children) > 1 for part in link.list_subtree()):
         return "its chain forks"
-    count = len(link.below())
+    count = len(link.list_subtree())
     return "" if count == 3 else f"{count} moving joints, no leg of three"
 
 
@@ -140,7 +140,7 @@ def standard_leg(leg: Leg, *, exact: bool = False) -> Leg:
         own = turned @ rotation_about(1, -pitches[k]) @ at_zero  # mount frame <- the link's own axes, URDF at zero
         com = own.T @ (link.com_in_leg - (raised * z if k == 0 else 0.0))
         inertia = own.T @ link.inertia_in_leg @ own
-        inertia = 0.5 * (inertia + inertia.T) if exact else _rounded(inertia)
+        inertia = 0.5 * (inertia + inertia.T) if exact else _round_inertia(inertia)
         length, label = round(lengths[k], digits), link.name if exact else NAMES[k]
         links.append(Link(label, link.mass, length, np.round(com, digits), inertia, at_zero))
         made = _joint(joint, k, end, senses[k], zeros[k], digits)
@@ -177,7 +177,7 @@ def _joint(joint: Joint, k: int, origin: np.ndarray, sense: float, zero: float, 
     )
 
 
-def _rounded(inertia: np.ndarray) -> np.ndarray:
+def _round_inertia(inertia: np.ndarray) -> np.ndarray:
     """Return an inertia (3, 3) rounded to the decimal place of the sixth digit of its largest element."""
     step = 10.0 ** (math.floor(math.log10(np.abs(inertia).max())) - 5)
     return step * np.round(0.5 * (inertia + inertia.T) / step)

@@ -18,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import shown
+from hexapod_dynamics.robot.checked_yaml import quote
 from hexapod_dynamics.robot.model_tree import MOVING, UNITS, Shape, TreeLink, warn
 from hexapod_dynamics.robot.parts import DRAKE, MOMENTS
 from hexapod_dynamics.se3 import inertia_matrix, pose, rotation_rpy
@@ -39,7 +39,7 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
     Raises RobotError for what is no URDF, and for calls of xacro.
     """
     if not isinstance(text_or_path, (str, os.PathLike)):
-        raise RobotError(f"URDF: {shown(text_or_path)} given, the text of a URDF or the path of a file needed")
+        raise RobotError(f"URDF: {quote(text_or_path)} given, the text of a URDF or the path of a file needed")
     text: str | bytes = str(text_or_path).strip()
     if "<" not in str(text):
         try:
@@ -48,7 +48,7 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
             reason = error.strerror if isinstance(error, OSError) else error
             raise RobotError(f"URDF file {str(text_or_path)[:200]}: cannot be read: {reason}") from None
     try:
-        root = ET.fromstring(_decoded(text) if isinstance(text, bytes) else text)
+        root = ET.fromstring(_decode(text) if isinstance(text, bytes) else text)
     except (ET.ParseError, ValueError, LookupError) as error:  # ValueError, LookupError: an encoding that is none
         found = XACRO_ELEMENT.search(text if isinstance(text, str) else text.decode("utf-8", "replace"))
         if found:
@@ -65,10 +65,10 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
     return root
 
 
-def _decoded(content: bytes) -> str | bytes:
+def _decode(content: bytes) -> str | bytes:
     """Return the text of a file in an encoding which the parser of XML may not know: GB2312, UTF-16 without a mark."""
     declared = ENCODING.match(content)
-    encoding = UNMARKED.get(content[:2]) if declared is None else declared[1].decode()
+    encoding = UNMARKED_ENCODINGS.get(content[:2]) if declared is None else declared[1].decode()
     return content if encoding is None else content.decode(encoding)
 
 
@@ -97,7 +97,7 @@ def read_tree(root: ET.Element, meshes: Callable[[str], np.ndarray | None] | Non
             raise RobotError(f"link {child.name}: two joints carry it, {child.joint} and {name}")
         kind, axis = element.get("type") or "none", element.find("axis")
         child.joint, child.kind, child.joint_element = name, {"continuous": "revolute"}.get(kind, kind), element
-        child.pose = origin_of(element, f"joint {name}")
+        child.pose = read_origin(element, f"joint {name}")
         if axis is not None and kind != "fixed":
             along = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
             child.axis = along / (np.linalg.norm(along) or 1.0)
@@ -106,7 +106,7 @@ def read_tree(root: ET.Element, meshes: Callable[[str], np.ndarray | None] | Non
     if len(roots) != 1:
         names = ", ".join(link.name for link in roots) or ("none, so the joints close a loop" if links else "no links")
         raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
-    reached = {id(link) for link in roots[0].below()}
+    reached = {id(link) for link in roots[0].list_subtree()}
     left = [link for link in links.values() if id(link) not in reached]
     if left:
         raise RobotError(
@@ -123,7 +123,7 @@ def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[str, TreeLink
     folder = Path(text_or_path).parent if "<" not in str(text_or_path) else None
     base = read_tree(root, lambda file: _stl_vertices(_mesh_path(file, folder)))
     rotors = _read_transmissions(root)
-    for link in base.below():
+    for link in base.list_subtree():
         read_inertial(link)
         if link.kind not in ("", "fixed"):
             link.rotor_inertia = rotors.get(link.joint, 0.0)
@@ -134,7 +134,7 @@ def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[str, TreeLink
 # ---- structure, for robots and the view ------------------------------------------------------------------------------
 
 
-def origin_of(element: ET.Element, where: str) -> np.ndarray:
+def read_origin(element: ET.Element, where: str) -> np.ndarray:
     """Return the pose (4, 4) of an element's <origin>, identity without one; RobotError names `where` it stands."""
     origin = element.find("origin")
     if origin is None:
@@ -173,7 +173,7 @@ def _link(
             for shape in shaped.findall("geometry/*"):
                 size = _size(shape, link, meshes)
                 if size is not None:
-                    shapes.append(Shape(shape.tag, size, origin_of(shaped, f"link {link.name}: {what}"), colour))
+                    shapes.append(Shape(shape.tag, size, read_origin(shaped, f"link {link.name}: {what}"), colour))
     return link
 
 
@@ -226,7 +226,7 @@ def _check_elements(root: ET.Element) -> None:
             raise RobotError(f"joint{wrong}; give each joint a name of its own")
 
 
-def _is(text: str | None, number: float) -> bool:
+def _is_number(text: str | None, number: float) -> bool:
     """Return whether a text is this number."""
     try:
         return parse_number(text or "") == number
@@ -241,7 +241,7 @@ def _read_transmissions(root: ET.Element) -> dict[str, float]:
         joint = transmission.find("joint")
         name = transmission.get("name", "") if joint is None else joint.get("name", "")
         for reduction in transmission.iter("mechanicalReduction"):
-            if not _is(reduction.text, 1.0):
+            if not _is_number(reduction.text, 1.0):
                 warn(
                     f"joint {name}: mechanicalReduction {(reduction.text or '').strip()} is not used: torques and "
                     "rates are the joint's; a motor's rotor is read from drake:rotor_inertia and drake:gear_ratio"
@@ -263,7 +263,7 @@ def read_inertial(link: TreeLink) -> None:
     mass, moments = inertial.find("mass"), inertial.find("inertia")
     if mass is None or moments is None:
         raise RobotError(f"link {link.name}: its <inertial> needs <mass> and <inertia>")
-    placed = origin_of(inertial, f"link {link.name}: inertial")
+    placed = read_origin(inertial, f"link {link.name}: inertial")
     elements = (read_number(moments.get(key, "0"), f"link {link.name}: {key}") for key in MOMENTS)
     turn, link.com = placed[:3, :3], placed[:3, 3]
     link.inertia = turn @ inertia_matrix(*elements) @ turn.T
@@ -294,7 +294,7 @@ def _read_drive(link: TreeLink) -> None:
             raise RobotError(f"{where}: {key}: {text!r} given, a number needed{remedy}")
         if value > 0.0:  # exporters write zeros for a joint whose limits are not known
             link.drive[name] = value
-    given = [f"{k} {v}" for k, v in ({} if dynamics is None else dynamics.attrib).items() if not _is(v, 0.0)]
+    given = [f"{k} {v}" for k, v in ({} if dynamics is None else dynamics.attrib).items() if not _is_number(v, 0.0)]
     if given:
         link.notes.append(
             f"<dynamics> {' and '.join(given)} not used: joints of the model have no friction; the servo's damping "

@@ -23,16 +23,16 @@ from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateErr
 from hexapod_dynamics.parameters.spec import SESSION, STATE_DIRECTORY
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.node_functions import declare, steady_timer
-from hexapod_dynamics.ros.state_file import VARIABLE, LaunchMemory, StateFile
-from hexapod_dynamics.runtime_directory import checked_session, own_directory, private_directory
+from hexapod_dynamics.ros.state_file import MEMORY_VARIABLE, LaunchMemory, StateFile
+from hexapod_dynamics.runtime_directory import check_session, make_directory, private_directory
 from rclpy.task import Future
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
+CHECK_PERIOD = 0.4  # [s] between two checks of the file, and between two attempts to write
 PATIENCE = 2.0  # [s] for which a caller waits for the disk
-LATE = f"it is not on the disk after {PATIENCE:g} s"
+LATE_TEXT = f"it is not on the disk after {PATIENCE:g} s"
 
 
 class SessionState:
@@ -67,12 +67,12 @@ class SessionState:
         self._waiting: list[tuple[int, float, Future]] = []
         try:
             if session:
-                checked_session(session)
+                check_session(session)
             self._memory = LaunchMemory(
-                start.launch_process(), os.environ.get(VARIABLE, ""), node.get_fully_qualified_name()
+                start.launch_process(), os.environ.get(MEMORY_VARIABLE, ""), node.get_fully_qualified_name()
             )
             if directory:
-                own_directory(directory, STATE_DIRECTORY.name)
+                make_directory(directory, STATE_DIRECTORY.name)
         except HexapodError as error:
             raise ParameterError(str(error)) from None
         if self._wanted:
@@ -80,7 +80,7 @@ class SessionState:
             name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")
 
             def place() -> Path:
-                return own_directory(directory, STATE_DIRECTORY.name) if directory else private_directory("sessions")
+                return make_directory(directory, STATE_DIRECTORY.name) if directory else private_directory("sessions")
 
             try:
                 self._file = StateFile(place, f"{name.strip('/').replace('/', '.')}.json")
@@ -103,7 +103,7 @@ class SessionState:
             values = self._file.read()
         except StoredStateError as error:
             values = None
-            self.reject(error)
+            self.mark_unreadable(error)
         if values is not None:
             return values
         remembered, known = None, True
@@ -118,7 +118,7 @@ class SessionState:
             self._warn(f"the state stored before a crash is missing: {self.problem}")
         return remembered
 
-    def reject(self, error: Exception) -> None:
+    def mark_unreadable(self, error: Exception) -> None:
         """Treat the file as unreadable, because its values have another structure."""
         self.unreadable = True
         self.problem = f"{self._file.path}: {error}"
@@ -137,7 +137,7 @@ class SessionState:
         with self._changed:
             done = self._changed.wait_for(lambda: self._written >= number, PATIENCE)
         if not done:
-            self._fail(f"{self._file.path}: {LATE}")
+            self._fail(f"{self._file.path}: {LATE_TEXT}")
         return not self._failed
 
     def post(self, values: Mapping[str, object]) -> None:
@@ -169,7 +169,7 @@ class SessionState:
             self._disk = threading.Thread(target=self._run, name="state", daemon=True)
             self._disk.start()
             overdue = lambda _, since: time.monotonic() - since > PATIENCE  # noqa: E731
-            steady_timer(self._node, WATCH, lambda: self._answer(overdue, LATE))
+            steady_timer(self._node, CHECK_PERIOD, lambda: self._answer(overdue, LATE_TEXT))
         return self._posted
 
     def _run(self) -> None:
@@ -177,7 +177,7 @@ class SessionState:
         closing = False
         while not closing:
             with self._changed:
-                self._changed.wait_for(lambda: self._posted > self._written or self._closed, WATCH)
+                self._changed.wait_for(lambda: self._posted > self._written or self._closed, CHECK_PERIOD)
                 values, number, closing = self._values, self._posted, self._closed
             lost = not closing and number == self._written and not self._failed and not self._file.is_untouched()
             if number > self._written or self._failed or lost:

@@ -22,8 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from hexapod_dynamics.errors import DeviceError, HexapodError, shortened, suggestion
-from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, queues
+from hexapod_dynamics.errors import DeviceError, HexapodError, shorten, suggest
+from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, find_queues
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
@@ -89,7 +89,7 @@ class MalformedMessages:
     def _add(self, what: str, done: str, error: Exception | str) -> str:
         self._counts[what] += 1
         self._last, self._what = time.monotonic(), f"{what} are {done}"
-        return f"{self._what}: {shortened(str(error))}"
+        return f"{self._what}: {shorten(str(error))}"
 
     @property
     def recent(self) -> str:
@@ -130,7 +130,7 @@ class PublisherCheck:
         self._next, self._turn = 0.0, 0
         self._found: dict[str, str] = {}  # {topic: reason}
 
-    def reasons(self) -> list[str]:
+    def find_reasons(self) -> list[str]:
         """Return why publishers of subscribed topics are not received, as texts; checks the next topic."""
         now, subscriptions = time.monotonic(), list(self._node.subscriptions)
         if now >= self._next and subscriptions:
@@ -195,7 +195,7 @@ class GuardedNode(Node):
                     raise TypeError(f"the callback returned {answered!r}, which is no {srv_type.__name__}.Response")
                 return answered
             except HexapodError as error:  # what is asked for is impossible: the request itself is in order
-                self.get_logger().info(f"{srv_name} is refused: {shortened(str(error))}", throttle_duration_sec=5.0)
+                self.get_logger().info(f"{srv_name} is refused: {shorten(str(error))}", throttle_duration_sec=5.0)
                 return make_refusal_response(srv_type, str(error))
             except Exception as error:
                 return self._refuse(srv_type, srv_name, error)
@@ -219,21 +219,21 @@ class GuardedNode(Node):
         """Return a response that refuses; the present exception is counted and logged."""
         if not self.context.ok():
             raise error
-        self.malformed.count_request(self.resolve_service_name(srv_name), described(error))
+        self.malformed.count_request(self.resolve_service_name(srv_name), describe_error(error))
         log_defect(self, error, f"a request to {srv_name}")
-        return make_refusal_response(srv_type, f"refused: {described(error)}")
+        return make_refusal_response(srv_type, f"refused: {describe_error(error)}")
 
     def create_publisher(self, msg_type: type, topic: str, qos_profile: QoSProfile | int, **more: object) -> Publisher:
         """Create a publisher as Node does; unless it is latched, it hands its messages over (tick_loop)."""
         if isinstance(qos_profile, QoSProfile) and qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
             return super().create_publisher(msg_type, topic, qos_profile, **more)
         publisher = super().create_publisher(msg_type, topic, qos_profile, publisher_class=HandingPublisher, **more)
-        publisher.queues = queues(self.context, publisher.topic_name, msg_type)
+        publisher.queues = find_queues(self.context, publisher.topic_name, msg_type)
         return publisher
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Destroy a subscription as Node does; nothing is handed over to it any more."""
-        queues(self.context, subscription.topic_name, subscription.msg_type).pop(subscription, None)
+        find_queues(self.context, subscription.topic_name, subscription.msg_type).pop(subscription, None)
         return super().destroy_subscription(subscription)
 
     def create_subscription(
@@ -257,7 +257,7 @@ class GuardedNode(Node):
             except Exception as error:
                 if not self.context.ok():
                     raise
-                malformed.count(subscription, described(error))
+                malformed.count(subscription, describe_error(error))
                 log_defect(self, error, f"a message on {topic}")
 
         # rclpy's executor drops what it cannot read, without a word.
@@ -287,10 +287,10 @@ def make_refusal_response(srv_type: type, reason: str) -> object:
     return response
 
 
-def described(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return an exception in one line: its type, unless it is a ValueError, and its text."""
     text = str(error) or type(error).__name__
-    return shortened(text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}")
+    return shorten(text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}")
 
 
 def log_defect(node: Node, error: Exception, occasion: str) -> None:

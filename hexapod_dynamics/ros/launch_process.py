@@ -27,9 +27,9 @@ from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
 from hexapod_dynamics.drivers.stop_request import request_stop
-from hexapod_dynamics.errors import suggestion
+from hexapod_dynamics.errors import suggest
 
-LOOK = 0.2  # [s] between two checks whether this process has the terminal
+TERMINAL_CHECK = 0.2  # [s] between two checks whether this process has the terminal
 
 
 class StopKey:
@@ -67,16 +67,16 @@ class StopKey:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTIN, signal.SIGTTOU})
         while not self._ending:
             if not self._owns():
-                if select.select([self._wake], [], [], LOOK)[0]:
+                if select.select([self._wake], [], [], TERMINAL_CHECK)[0]:
                     return
                 continue
             try:
                 self._prepare()
-                ready = select.select([self._fd, self._wake], [], [], LOOK)[0]
+                ready = select.select([self._fd, self._wake], [], [], TERMINAL_CHECK)[0]
                 keys = os.read(self._fd, 64) if self._fd in ready and self._owns() else None
             except (OSError, termios.error):
                 keys = None
-                if select.select([self._wake], [], [], LOOK)[0]:
+                if select.select([self._wake], [], [], TERMINAL_CHECK)[0]:
                     return
             if keys == b"":  # hung up
                 return
@@ -163,7 +163,7 @@ def refuse_undeclared(arguments: Sequence[DeclareLaunchArgument], file: str) -> 
             ):
                 continue
             raise RuntimeError(
-                f"{given}:={value}: {name} has no argument {given!r}; {suggestion(given, declared)} "
+                f"{given}:={value}: {name} has no argument {given!r}; {suggest(given, declared)} "
                 f"(--show-args lists all{'; the including launch file may set it under another name' * included})"
             )
 

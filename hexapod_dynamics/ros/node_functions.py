@@ -51,10 +51,10 @@ LEVELS = {
 def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Value:
     """Declare a ParameterSpec with its description and, for numbers, its range; return its value.
 
-    source: the origin of a derived default, see ParameterSpec.default_for. Raises ParameterError, which tells what
+    source: the origin of a derived default, see ParameterSpec.compute_default. Raises ParameterError, which tells what
     is allowed, for a value of another type, out of the range or not among the choices.
     """
-    default, low, high = parameter.default_for(source), parameter.low, parameter.high
+    default, low, high = parameter.compute_default(source), parameter.low, parameter.high
     descriptor = ParameterDescriptor(description=parameter.description, read_only=parameter.read_only)
     if parameter.type == "integer" and low is not None:
         descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
@@ -64,7 +64,7 @@ def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Valu
         value = node.declare_parameter(parameter.name, default, descriptor).value
     except ParameterException as error:
         raise ParameterError(
-            f"parameter {parameter.name}: {error.args[0]}; allowed: {parameter.allowed(default)}"
+            f"parameter {parameter.name}: {error.args[0]}; allowed: {parameter.describe_allowed(default)}"
         ) from None
     if parameter.choices is not None:
         parameter.check(value)
@@ -106,7 +106,7 @@ def stamp_seconds(stamp: Time) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def frame(node: Node, name: str) -> str:
+def make_frame_name(node: Node, name: str) -> str:
     """Return the name of a frame of the robot with the node's namespace: "odom", or "left/odom"."""
     return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
 
@@ -132,15 +132,17 @@ def check_topic(node: Node, parameter: str, topic: str, later: Sequence[str] = (
         raise ParameterError(f"{parameter}: {topic!r} is another topic of this node; choose another name")
 
 
-def text_of(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a diagnostic value as text: floats with six digits, other values as str()."""
     return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
-def status_of(name: str, hardware_id: str, level: str, message: str, values: Mapping[str, object]) -> DiagnosticStatus:
+def make_status(
+    name: str, hardware_id: str, level: str, message: str, values: Mapping[str, object]
+) -> DiagnosticStatus:
     """Return a DiagnosticStatus; level: ok, warn, error or stale."""
     status = DiagnosticStatus(name=name, hardware_id=hardware_id, level=LEVELS[level], message=message)
-    status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
+    status.values = [KeyValue(key=key, value=format_value(value)) for key, value in values.items()]
     return status
 
 
@@ -151,7 +153,7 @@ class OnDemand:
         self._publisher, self._wanted, self._next = publisher, False, 0.0
         self.publish = publisher.publish
 
-    def wanted(self, now: float) -> bool:
+    def has_subscribers(self, now: float) -> bool:
         """Return whether there are subscribers at the monotonic time `now` [s]."""
         if now >= self._next:
             self._next = now + 0.2
@@ -176,14 +178,14 @@ class Diagnostics:
         if node.loop is None:
             steady_timer(node, 1.0, self.publish)
         else:
-            node.loop.every(1.0, self.publish)
+            node.loop.call_every(1.0, self.publish)
 
     def publish(self) -> None:
         """Call `diagnose` and publish its status now."""
         level, message, values = self._node.malformed.report(*self._diagnose())
-        unreceived = self._publishers.reasons()
+        unreceived = self._publishers.find_reasons()
         if unreceived:
             level, message = ("warn" if level == "ok" else level), "; ".join([message, *unreceived])
-        array = DiagnosticArray(status=[status_of(*self._about, level, message, values)])
+        array = DiagnosticArray(status=[make_status(*self._about, level, message, values)])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)

@@ -17,16 +17,16 @@ import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
 from hexapod_dynamics.process_environment import prepare_for_ros
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.guarded_node import GuardedNode, described
+from hexapod_dynamics.ros.guarded_node import GuardedNode, describe_error
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-LASTING = (ParameterError, MissingPackageError)  # a node that these have refused would be refused again
+LASTING_ERRORS = (ParameterError, MissingPackageError)  # a node that these have refused would be refused again
 REFUSED_PAUSE = 30.0  # [s] before a launch starts a refused node again, which else would tell its reason each second
-MAKING = threading.Lock()  # one node is made at a time, because the incomplete one is known by the class GuardedNode
-ENDING = threading.Lock()  # faulthandler has one timer for all threads
+MAKING_LOCK = threading.Lock()  # one node is made at a time: the incomplete one is known by the class GuardedNode
+ENDING_LOCK = threading.Lock()  # faulthandler has one timer for all threads
 
 
 def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] | None = None) -> None:
@@ -37,20 +37,20 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
     restarted after a second, as a launch file does with a process, and the others continue; a failure of a single
     node ends the process.
     """
-    start.hear_signals()
+    start.install_signal_handlers()
     call_libc("mallopt", -8, 1)  # M_ARENA_MAX: the threads share one heap, because they allocate little
     prepare_for_ros()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # of ROS arguments, a file of parameters, the domain, the folder of the logs
-        sys.stderr.write(f"ROS 2 does not start: {described(error).partition(', at /')[0]}\n")
+        sys.stderr.write(f"ROS 2 does not start: {describe_error(error).partition(', at /')[0]}\n")
         start.wait_where_respawned()
         os._exit(1)
     status, nodes, try_again = 1, [], False
     for node_class in node_classes:
         try:
             nodes.append(make_node(node_class))
-        except LASTING:
+        except LASTING_ERRORS:
             continue
         except HexapodError:
             try_again = True
@@ -60,9 +60,9 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
     else:
         for node in nodes:
             destroy(node)
-    with bounded_end():
+    with limit_shutdown():
         rclpy.try_shutdown()
-    if try_again and start.launched():
+    if try_again and start.is_launched():
         time.sleep(REFUSED_PAUSE)
     elif not nodes:
         start.wait_where_respawned()  # because the next start would be refused, too
@@ -75,37 +75,37 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] 
 
 def make_node(node_class: type[GuardedNode]) -> GuardedNode:
     """Return a new node; an error in its constructor is logged before it is raised."""
-    with MAKING:
+    with MAKING_LOCK:
         GuardedNode.incomplete = None
         try:
             return node_class()
         except HexapodError as error:
             node = GuardedNode.incomplete
-            log_of(node or node_class).fatal(str(error))
+            find_logger(node or node_class).fatal(str(error))
             if node is not None:
                 # The incomplete node must not look like a working one. With a real ROS 2 it would otherwise stay in the
                 # graph as long as this process lasts. Node's own method is called, because the constructor was not
                 # finished.
-                with bounded_end():
+                with limit_shutdown():
                     Node.destroy_node(node)
             raise
         except RCLError:
             if uri := os.environ.get("CYCLONEDDS_URI"):
-                log_of(GuardedNode.incomplete or node_class).fatal(
+                find_logger(GuardedNode.incomplete or node_class).fatal(
                     f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or "
                     "beside ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
                 )
             raise
 
 
-def log_of(node: GuardedNode | type[GuardedNode]) -> rclpy.logging.RcutilsLogger:
+def find_logger(node: GuardedNode | type[GuardedNode]) -> rclpy.logging.RcutilsLogger:
     """Return the logger of a node, or that of the name of its class."""
     return node.get_logger() if isinstance(node, GuardedNode) else rclpy.logging.get_logger(node.__name__)
 
 
 def run_nodes(nodes: list[GuardedNode]) -> int:
     """Spin nodes until a signal is received, and end them; return the exit code of the process."""
-    start.running()
+    start.defer_signals()
     # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
     # which stops every thread for 70 ms (0.4 s on a Jetson Nano).
     gc.collect()
@@ -114,14 +114,14 @@ def run_nodes(nodes: list[GuardedNode]) -> int:
     failed = False
     try:
         spin(nodes)
-        if start.left_behind():
+        if start.has_launch_ended():
             nodes[0].get_logger().warning("the launch process has ended: this node ends too")
     except Exception:  # printed first, so that the log names the cause whatever the end brings
         traceback.print_exc()
         failed = True
     for node in nodes:
-        close_node(node, will_restart=failed or start.launched())
-    with bounded_end():
+        close_node(node, will_restart=failed or start.is_launched())
+    with limit_shutdown():
         for node in nodes:
             node.destroy_node()
     return int(failed)
@@ -135,7 +135,7 @@ def spin(nodes: list[GuardedNode]) -> None:
     """
 
     def going() -> bool:
-        return rclpy.ok() and not start.stopping()
+        return rclpy.ok() and not start.is_stopping()
 
     if len(nodes) == 1:
         serve(nodes[0], going)
@@ -173,14 +173,14 @@ def run_with_restarts(nodes: list[GuardedNode], first: GuardedNode, going: Calla
             node.get_logger().fatal(f"{traceback.format_exc()}node failed, restarting in 1 s")
         nodes.remove(node)
         destroy(node)
-        again = make_again(node_class, going)
+        again = remake_node(node_class, going)
         if again is None:
             return
         node = again
         nodes.append(node)
 
 
-def make_again(node_class: type[GuardedNode], going: Callable[[], bool]) -> GuardedNode | None:
+def remake_node(node_class: type[GuardedNode], going: Callable[[], bool]) -> GuardedNode | None:
     """Return a new node after a pause, longer if it fails; None if it would be refused again or the process ends."""
     while True:
         left = time.monotonic() + 1.0
@@ -190,23 +190,23 @@ def make_again(node_class: type[GuardedNode], going: Callable[[], bool]) -> Guar
             return None
         try:
             return make_node(node_class)
-        except LASTING:
+        except LASTING_ERRORS:
             return None
         except HexapodError:  # it is in the log
             continue
         except Exception:
-            log_of(node_class).fatal(traceback.format_exc())
+            find_logger(node_class).fatal(traceback.format_exc())
 
 
 def destroy(node: GuardedNode) -> None:
     """Close a node's devices and destroy it; its stored state is kept."""
     close_node(node)
-    with bounded_end():
+    with limit_shutdown():
         node.destroy_node()
 
 
 @contextlib.contextmanager
-def bounded_end() -> Iterator[None]:
+def limit_shutdown() -> Iterator[None]:
     """Give the middleware 2.4 s to destroy nodes whose devices are closed and whose state is stored.
 
     Cyclone DDS waits 1 s for each writer of which a process that was killed in the last 10 s has not acknowledged the
@@ -214,7 +214,7 @@ def bounded_end() -> Iterator[None]:
     launch kills it (4 s after its signal), the process ends with exit code 1 and the place in its log, whether
     Python's lock is held or not; of several nodes in the process all end, and a launch file starts them again.
     """
-    with ENDING:
+    with ENDING_LOCK:
         faulthandler.dump_traceback_later(2.4, exit=True)
         try:
             yield

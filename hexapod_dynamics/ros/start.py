@@ -23,7 +23,7 @@ from types import FrameType, ModuleType
 from hexapod_dynamics.process_environment import compute_in_one_thread
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
+LAUNCH_VARIABLE = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
 
 # The nodes, by their modules, and their classes.
 NODES = {
@@ -38,18 +38,18 @@ NODES = {
     "view": "View",
     "walk_status": "WalkStatus",
 }
-BESIDE = ("damage_manager", "damage_detector", "robot_description", "walk_status")  # these move no joint
+MOTIONLESS_NODES = ("damage_manager", "damage_detector", "robot_description", "walk_status")  # these move no joint
 COMPANIONS = "companions"
 
 
-def _launch_of(text: str) -> int:
+def _parse_launch(text: str) -> int:
     """The process id in the environment variable of the launch, which only the launch file sets."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        sys.exit(f"{LAUNCH} is {text[:40]!r}: the launch file sets it to its process id; unset it")
+        sys.exit(f"{LAUNCH_VARIABLE} is {text[:40]!r}: the launch file sets it to its process id; unset it")
     return int(text)
 
 
-_launch = _launch_of(os.environ.get(LAUNCH) or "0")
+_launch = _parse_launch(os.environ.get(LAUNCH_VARIABLE) or "0")
 _running = False
 _stopping = False
 
@@ -67,19 +67,19 @@ def _on_signal(_number: int, _frame: FrameType | None) -> None:
         os._exit(0)
 
 
-def hear_signals() -> None:
+def install_signal_handlers() -> None:
     """Install the handlers of SIGINT and SIGTERM; see the module."""
     for number in SIGNALS:
         signal.signal(number, _on_signal)
 
 
-def running() -> None:
-    """Let signals only set `stopping` from now on; the caller polls it."""
+def defer_signals() -> None:
+    """Let signals only set `is_stopping` from now on; the caller polls it."""
     global _running
     _running = True
 
 
-def launched() -> bool:
+def is_launched() -> bool:
     """Whether a launch process started this process."""
     return _launch != 0
 
@@ -89,21 +89,21 @@ def launch_process() -> int:
     return _launch
 
 
-def left_behind() -> bool:
+def has_launch_ended() -> bool:
     """Whether the launch process that started this process has ended."""
     return _launch != 0 and os.getppid() != _launch
 
 
-def stopping() -> bool:
+def is_stopping() -> bool:
     """Whether a signal was received or the launch process has ended."""
-    return _stopping or left_behind()
+    return _stopping or has_launch_ended()
 
 
 def wait_where_respawned() -> None:
     """Wait until the launch ends, if there is one, because it would restart this node again and again; else return
     at once.
     """
-    while _launch and not stopping():
+    while _launch and not is_stopping():
         time.sleep(0.2)
 
 
@@ -139,10 +139,10 @@ def _names(program: str, given: Sequence[str]) -> list[str]:
     return own
 
 
-def _entry(program: str, default: Sequence[str]) -> Callable[..., None]:
+def _make_entry(program: str, default: Sequence[str]) -> Callable[..., None]:
     def main(args: Sequence[str] | None = None) -> None:
         names = _names(program, sys.argv[1:] if args is None else args) or default
-        hear_signals()
+        install_signal_handlers()
         compute_in_one_thread()
         classes = [getattr(_import(f"nodes.{name}"), NODES[name]) for name in names]
         _import("ros.running").run_together(classes, args)
@@ -152,9 +152,9 @@ def _entry(program: str, default: Sequence[str]) -> Callable[..., None]:
 
 
 imu, servos, gait, dynamics, damage_manager, damage_detector, simulator, robot_description, view, walk_status = (
-    _entry(name, [name]) for name in NODES
+    _make_entry(name, [name]) for name in NODES
 )
-companions = _entry(COMPANIONS, BESIDE)
+companions = _make_entry(COMPANIONS, MOTIONLESS_NODES)
 
 
 def set_morphology(args: Sequence[str] | None = None) -> int | None:

@@ -21,9 +21,9 @@ from typing import BinaryIO
 
 from hexapod_dynamics.errors import StoredStateError
 
-LARGEST = 1 << 20  # bytes; the declared damage of a robot takes some thousand
-NAME = "hexapod_state"
-VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in the launch process
+MAX_SIZE = 1 << 20  # bytes; the declared damage of a robot takes some thousand
+MEMORY_NAME = "hexapod_state"
+MEMORY_VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in the launch process
 _SAVING = threading.Lock()  # nodes of one process save in threads of their own
 
 
@@ -59,15 +59,15 @@ class StateFile:
                 if not stat.S_ISREG(os.fstat(fd).st_mode):
                     raise StoredStateError("it is no file: remove it")
                 with open(fd, "rb", closefd=False) as file:
-                    text = file.read(LARGEST + 1)
+                    text = file.read(MAX_SIZE + 1)
             finally:
                 os.close(fd)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise StoredStateError(f"it cannot be read: {error.strerror}") from None
-        if len(text) > LARGEST:
-            raise StoredStateError(f"it has more than {LARGEST} bytes")
+        if len(text) > MAX_SIZE:
+            raise StoredStateError(f"it has more than {MAX_SIZE} bytes")
         return parse_state(text)
 
     def write(self, values: Mapping[str, object]) -> None:
@@ -123,7 +123,7 @@ def make_memory() -> dict[str, str]:
 
     It lasts until this process ends.
     """
-    return {VARIABLE: str(os.memfd_create(NAME))}
+    return {MEMORY_VARIABLE: str(os.memfd_create(MEMORY_NAME))}
 
 
 class LaunchMemory:
@@ -137,7 +137,7 @@ class LaunchMemory:
         self.exists = bool(launch and number)
         self._path, self._name = f"/proc/{launch}/fd/{number}", name
         if self.exists and not (number.isascii() and number.isdigit()):
-            raise StoredStateError(f"{VARIABLE} is {number[:40]!r}, not the number of a file descriptor")
+            raise StoredStateError(f"{MEMORY_VARIABLE} is {number[:40]!r}, not the number of a file descriptor")
 
     def load(self) -> dict[str, object] | None:
         """Return the saved values, None if nothing was saved; raises StoredStateError if this cannot be
@@ -145,7 +145,7 @@ class LaunchMemory:
         """
         if not self.exists:
             return None
-        with self._opened("rb") as memory:
+        with self._open("rb") as memory:
             state = self._all(memory).get(self._name)
         if state is not None and not isinstance(state, dict):
             raise StoredStateError("the memory of the launch does not contain the stored state of a node")
@@ -155,20 +155,20 @@ class LaunchMemory:
         """Save values; raises StoredStateError."""
         if not self.exists:
             return
-        with _SAVING, self._opened("r+b") as memory:
+        with _SAVING, self._open("r+b") as memory:
             text = json.dumps(self._all(memory) | {self._name: values}).encode()
             # The end is marked, so that a shorter text needs only one call; between two the node could be killed.
             os.pwrite(memory.fileno(), text + b"\0", 0)
 
     def _all(self, memory: BinaryIO) -> dict[str, object]:
-        text = os.pread(memory.fileno(), LARGEST, 0).partition(b"\0")[0]
+        text = os.pread(memory.fileno(), MAX_SIZE, 0).partition(b"\0")[0]
         return parse_state(text) if text else {}
 
     @contextlib.contextmanager
-    def _opened(self, mode: str) -> Iterator[BinaryIO]:
+    def _open(self, mode: str) -> Iterator[BinaryIO]:
         try:
             with open(self._path, mode, buffering=0) as memory:
-                if not os.readlink(self._path).startswith(f"/memfd:{NAME}"):
+                if not os.readlink(self._path).startswith(f"/memfd:{MEMORY_NAME}"):
                     raise StoredStateError(f"{self._path} is no memory of the launch")
                 yield memory
         except OSError as error:

@@ -81,7 +81,7 @@ class _NoExecutor(CallbackGroup):
         pass
 
 
-def queues(context: Context, topic: str, kind: type) -> Queues:
+def find_queues(context: Context, topic: str, kind: type) -> Queues:
     """Return the queues of the polled subscriptions of a topic (full name), by subscription."""
     return _QUEUES[context, topic, kind]
 
@@ -92,34 +92,34 @@ class HandingPublisher(Publisher):
     The QoS of all nodes of this package match, so that each queue belongs to a subscription that is counted.
     """
 
-    queues: Queues
+    find_queues: Queues
 
     def publish(self, msg: object) -> None:
         """Publish a message, which the caller may change afterwards."""
-        queues = tuple(self.queues.values())
-        if queues and self.get_subscription_count() == len(queues):
-            handed = copied(msg)
-            for queue in queues:
+        find_queues = tuple(self.find_queues.values())
+        if find_queues and self.get_subscription_count() == len(find_queues):
+            handed = copy_message(msg)
+            for queue in find_queues:
                 queue.append(handed)
         else:
             super().publish(msg)
 
 
-def copied(value: T) -> T:
+def copy_message(value: T) -> T:
     """Return a copy of a message, or of a value in one; numbers of numpy become those of Python, as read from bytes."""
     kind = type(value)
     if kind in _UNCHANGEABLE:
         return value
     if isinstance(value, list | tuple):
         simple = not value or type(value[0]) in _UNCHANGEABLE
-        return list(value) if simple else [copied(each) for each in value]
+        return list(value) if simple else [copy_message(each) for each in value]
     if isinstance(value, np.generic):
         return value.item()
     if not hasattr(kind, "SLOT_TYPES"):
         return copy(value)  # an array
     message = kind.__new__(kind)
     for name in kind.__slots__:
-        setattr(message, name, copied(getattr(value, name)))
+        setattr(message, name, copy_message(getattr(value, name)))
     return message
 
 
@@ -129,7 +129,7 @@ class PolledTopic:
     def __init__(self, context: Context, subscription: Subscription, depth: int, most: int) -> None:
         self.subscription, self._most = subscription, most
         self._queue: deque[object] = deque(maxlen=depth)
-        queues(context, subscription.topic_name, subscription.msg_type)[subscription] = self._queue
+        find_queues(context, subscription.topic_name, subscription.msg_type)[subscription] = self._queue
         self._ways = self._read_sent, self._read_handed_over
 
     def read(self) -> None:
@@ -220,7 +220,7 @@ class TickLoop:
         self._polled.append(PolledTopic(self._node.context, subscription, qos.depth, most))
         return self._polled[-1]
 
-    def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
+    def create_poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
         """Create a subscription to the newest message and return a function that takes it, if there is one.
 
         This is for messages that are used less often than they arrive.
@@ -245,7 +245,7 @@ class TickLoop:
                     self.unsubscribe(polled)
                     each[2] = None
 
-    def every(self, period: float, callback: Callable[[], object]) -> None:
+    def call_every(self, period: float, callback: Callable[[], object]) -> None:
         """Call `callback` every `period` [s] in a tick: a replacement of slow timers without an executor."""
         self._slow.append([time.monotonic() + period, period, callback])
         self._next_slow = 0.0

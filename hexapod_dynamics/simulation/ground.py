@@ -33,12 +33,12 @@ ALLOWED = (
 
 
 def number(default: float, low: float, high: float, unit: str = "") -> Any:
-    """Return the field of `Numbers` with this default, smallest and largest value; a whole number if its default is."""
+    """Return a field of `CheckedNumbers`: its default, smallest and largest value; a whole number if its default is."""
     return field(default=default, metadata={"range": (low, high, unit)})
 
 
 @dataclass(frozen=True)
-class Numbers:
+class CheckedNumbers:
     """A record whose fields of `number` are checked when it is made."""
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Ground(Numbers):
+class Ground(CheckedNumbers):
     """Height of the ground: the sloping plane, plus the rise of every step behind its place along x, plus the
     roughness.
 
@@ -146,7 +146,7 @@ class Ground(Numbers):
         return _core.heights(*self.structs(), *(np.ascontiguousarray(each, float) for each in (xs, ys)))
 
 
-def ground_values(text: str, seed: int) -> dict[str, Any]:
+def parse_ground(text: str, seed: int) -> dict[str, Any]:
     """Return the arguments of a Ground for the text of the truth's `ground=`, except friction and seed.
 
     The robot starts at the origin and looks along x; ahead of it the ground is level up to where an obstacle begins.

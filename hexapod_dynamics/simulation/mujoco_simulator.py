@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # The height field: points per side, spacing [m], half of its side [m].
 POINTS, SPACING = 401, 0.0125
-HALF = 0.5 * (POINTS - 1) * SPACING
+HALF_EXTENT = 0.5 * (POINTS - 1) * SPACING
 _MEETS_ROBOT = f'contype="{GROUND}" conaffinity="{ROBOT}"'
 # Inertia of a servo's rotor at its output shaft [kg m^2], for joints that have none in their description: a few 1e-8 at
 # a gear ratio of about 300.
@@ -53,7 +53,7 @@ class MujocoGround:
         self._flat = not ground.steps and ground.rough == 0.0
         self._centre: np.ndarray | None = None
 
-    def xml(self) -> tuple[str, str]:
+    def write_xml(self) -> tuple[str, str]:
         """Return the MJCF of the ground's assets, and of its geom."""
         ground = self.ground
         if self._flat:
@@ -62,7 +62,7 @@ class MujocoGround:
             return "", f'<geom name="ground" type="plane" size="0 0 1" zaxis="{axis}" {_MEETS_ROBOT}/>'
         assets = (
             f'<asset><hfield name="ground" nrow="{POINTS}" ncol="{POINTS}" '
-            f'size="{HALF} {HALF} {self._relief()!r} 0.2"/></asset>'
+            f'size="{HALF_EXTENT} {HALF_EXTENT} {self._relief()!r} 0.2"/></asset>'
         )
         return assets, f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
 
@@ -78,11 +78,11 @@ class MujocoGround:
         """Return an upper bound [m] of the height range of the field."""
         ground = self.ground
         steps = sum(abs(rise) for _, rise in ground.steps)
-        return float(2.0 * HALF * (abs(ground.slope_x) + abs(ground.slope_y)) + ground.rough + steps + 1e-3)
+        return float(2.0 * HALF_EXTENT * (abs(ground.slope_x) + abs(ground.slope_y)) + ground.rough + steps + 1e-3)
 
-    def lay(self, here: np.ndarray) -> None:
+    def move_field(self, here: np.ndarray) -> None:
         """Move the height field to the robot's (x, y) [m], if that is far from the centre of the field."""
-        if self._flat or (self._centre is not None and np.abs(here - self._centre).max() < HALF - 0.6):
+        if self._flat or (self._centre is not None and np.abs(here - self._centre).max() < HALF_EXTENT - 0.6):
             return  # [m] from the edge of the field
         self._centre = (np.floor(here / SPACING) + 0.5) * SPACING  # so that the edges of blocks are between points
         at = (np.arange(POINTS) - (POINTS - 1) // 2) * SPACING
@@ -92,7 +92,7 @@ class MujocoGround:
         self._model.geom_pos[self.geom] = [*self._centre, low]
         self._model.geom_sameframe[self.geom] = 0  # else MuJoCo ignores geom_pos
 
-    def lay_patches(self, places: np.ndarray) -> None:
+    def set_patches(self, places: np.ndarray) -> None:
         """Give each foot the friction and the softness of the ground below it; places (geoms, 3) [m]."""
         for geom in self._feet:
             x, y, _ = places[geom]
@@ -131,7 +131,7 @@ class MujocoSimulator(RobotSimulator):
         truth, mujoco = self.truth, self._mujoco
         friction = 0.0 if self.ground.is_viscous else self.ground.friction
         self._terrain = MujocoGround(self.ground)
-        assets, extra = self._terrain.xml()
+        assets, extra = self._terrain.write_xml()
         text = self._true_robot.to_mjcf(
             self._true_morphology,
             timestep=self.timestep,
@@ -171,7 +171,7 @@ class MujocoSimulator(RobotSimulator):
 
     def _settle(self, *, on_ground: bool) -> None:
         self._mean_acceleration[:] = 0.0
-        self._terrain.lay(self.position[:2])
+        self._terrain.move_field(self.position[:2])
         self._write()
         if on_ground:
             self.position[2] = self._resting_height()
@@ -181,7 +181,7 @@ class MujocoSimulator(RobotSimulator):
         self._compile()
         self._model.morphology = self._true_morphology
         self._model.apply_joint_constraints()
-        self._terrain.lay(self.position[:2])
+        self._terrain.move_field(self.position[:2])
         self._write()
 
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
@@ -195,7 +195,7 @@ class MujocoSimulator(RobotSimulator):
         if steps == 0:
             return
         data, before = self.data, self._imu_velocity()
-        self._terrain.lay(self.position[:2])
+        self._terrain.move_field(self.position[:2])
         pushed, rate = self._model.external.any(), data.qvel[3:6]
         data.xfrc_applied[self._base] = 0.0
         self._mean_rate[:] = 0.0
@@ -206,13 +206,13 @@ class MujocoSimulator(RobotSimulator):
                 self._since_command = (self._since_command + 1) % self._command_steps
             self._execute_delayed()
             self._model.move_setpoints(self.timestep)
-            self._apply_servos()
+            self._set_servos()
             if pushed:
                 self._apply_wrench()
             if self.ground.is_viscous:
                 self._apply_viscous_friction()
             if self.ground.patches:
-                self._terrain.lay_patches(data.geom_xpos)
+                self._terrain.set_patches(data.geom_xpos)
             self._mujoco.mj_step(self.model, data)
             self._mean_rate += rate
             self._steps += 1
@@ -241,7 +241,7 @@ class MujocoSimulator(RobotSimulator):
         here = self.q.copy()
         here[self._joints] = data.qpos[self._qpos]
         law.follow(here)
-        torques = law.drive(rows["setpoint"], rows["rate"])[self._joints]
+        torques = law.compute_torques(rows["setpoint"], rows["rate"])[self._joints]
         data.ctrl[self._actuators] = on * torques
         if law.scale:
             rates = data.qvel[self._qvel]
@@ -249,11 +249,11 @@ class MujocoSimulator(RobotSimulator):
             dry = np.zeros(self.model.nv)
             dry[data.efc_id[friction_rows]] = data.efc_force[friction_rows]
             others = (data.qfrc_constraint - dry - data.qfrc_bias)[self._qvel]
-            self.model.dof_frictionloss[self._qvel] = law.dry_friction(
+            self.model.dof_frictionloss[self._qvel] = law.compute_dry_friction(
                 data.actuator_force[self._actuators], others, rates
             )
 
-    def _apply_servos(self) -> None:
+    def _set_servos(self) -> None:
         """Write the set-points: the actuator pulls the joint to the set-point, whose rate is fed forward."""
         if self._law is not None:
             self._apply_law(self._law)
@@ -322,7 +322,7 @@ class MujocoSimulator(RobotSimulator):
         data.qvel[3:6] = self.nu[3:6]
         data.qvel[self._qvel] = self.nu[6 + self._joints]
         data.xfrc_applied[:] = 0.0
-        self._apply_servos()
+        self._set_servos()
         self._mujoco.mj_forward(self.model, data)
         self._read()
 

@@ -101,9 +101,9 @@ class Predictor(SteppedModel):
     def tilt_ground_to(self, slope: Sequence[float] | np.ndarray) -> None:
         """Turn the ground about the point below the robot to a slope (2,), rise over run."""
         x, y, _ = self.position.tolist()
-        self.lay_ground(slope, x, y, self.ground_height(x, y))
+        self.set_ground(slope, x, y, self.ground_height(x, y))
 
-    def lay_ground(self, slope: Sequence[float] | np.ndarray, x: float, y: float, height: float) -> None:
+    def set_ground(self, slope: Sequence[float] | np.ndarray, x: float, y: float, height: float) -> None:
         """Set the ground to the plane with a slope (2,), rise over run, and a height [m] at (x, y) [m]."""
         along_x, along_y = (max(-0.4, min(0.4, float(each))) for each in slope)  # the model's ground is no steeper
         plane = self.plane

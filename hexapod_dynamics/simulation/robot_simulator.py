@@ -61,9 +61,9 @@ class RobotSimulator(ABC):
         self.timestep = float(timestep)
         self.truth = Truth() if truth is None else truth
         self.check_truth(self.truth)
-        self.ground = self.truth.ground() if ground is None else ground
+        self.ground = self.truth.make_ground() if ground is None else ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
-        self.gait = None if gait is None else self._started(gait)
+        self.gait = None if gait is None else self._start_gait(gait)
         self._resolution = robot.servo.resolution if quantised else 0.0
         self._true_robot = self.truth.robot(robot)
         self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
@@ -90,7 +90,7 @@ class RobotSimulator(ABC):
         """Raise HexapodError for a Truth that this physics cannot simulate."""
         return
 
-    def _started(self, gait: Gait) -> Gait:
+    def _start_gait(self, gait: Gait) -> Gait:
         """Return a copy of the gait for this robot, in its nominal walk unless it has been commanded."""
         gait = gait.copy()
         if gait.robot is None or gait.robot != self.robot:
@@ -295,7 +295,7 @@ class RobotSimulator(ABC):
             row["speed"] = 0.0
         row["loaded"] = 1.0 if loaded else 0.0
 
-    def drive(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
+    def set_servos(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
         """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].
 
         loaded (n,) bool: which servos exert torque. The angles are those that the servos measure.

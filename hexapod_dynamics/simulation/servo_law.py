@@ -52,7 +52,7 @@ class FrictionModel:
     speed: float = 1.0
     exponent: float = 1.0
 
-    def dry(self, motor: np.ndarray, external: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    def compute_dry_limit(self, motor: np.ndarray, external: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return the limit (n,) [N m] of the friction without its viscous part, at torques (n,) and rates (n,)."""
         creeping = np.exp(-(np.abs(rate / self.speed) ** self.exponent))
         load = np.abs(external * self.external - motor * self.motor)
@@ -102,11 +102,11 @@ class ServoLaw:
         low, high = q - self.play, q + self.play
         np.clip(self.encoder, low, high, out=self.encoder)
 
-    def drive(self, setpoints: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def compute_torques(self, setpoints: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the torques (n,) [N m] of the loop without its damping, at set-points (n,) [rad] and rates (n,)."""
         error = setpoints - self.encoder
         return self.stiffness * (error - np.clip(error, -self.zone, self.zone)) + self.damping * self.feed * rates
 
-    def dry_friction(self, motor: np.ndarray, external: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def compute_dry_friction(self, motor: np.ndarray, external: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the limit (n,) [N m] of dry friction, at torques (n,) [N m] and rates (n,) [rad/s] of the joints."""
-        return self.scale * self._friction.dry(motor, external, rates)
+        return self.scale * self._friction.compute_dry_limit(motor, external, rates)

@@ -98,10 +98,10 @@ class Simulator(RobotSimulator):
         # The next step moves the set-points first.
         setpoints, furthest = servos["setpoint"], servos["speed"] * h
         motion = np.clip(servos["target"] - setpoints, -furthest, furthest)
-        servos["held"] = law.drive(setpoints + motion, motion / h)
+        servos["held"] = law.compute_torques(setpoints + motion, motion / h)
         if not law.scale:
             return
         # Torque of everything but the servo: what accelerates the joint, less what the servo and its gear give.
         self._model.inertial(self._model.acceleration, self._inertial)
         others = self._inertial[6:] - servos["torque"] + servos["friction"]
-        servos["dry"] = law.dry_friction(servos["torque"], others, self.nu[6:])
+        servos["dry"] = law.compute_dry_friction(servos["torque"], others, self.nu[6:])

@@ -13,20 +13,20 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
-from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, Ground, Numbers, ground_values, number
+from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, CheckedNumbers, Ground, number, parse_ground
 from hexapod_dynamics.simulation.servo_law import MODELS
 from hexapod_dynamics.text_numbers import parse_number
 
 # The fields that make the servos a ServoLaw instead of the springs of the model.
 _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0, "servo_spread": 0.0}
-# Shares of the ranges of `real_servos`.
+# Shares of the ranges of `draw_real_servos`.
 SERVOS = {"real": 1.0, "half": 0.5}
 # Separate random streams of a seed, so that a new draw does not change the others.
 Stream = IntEnum("Stream", ["ZEROS", "LINKS", "IMU", "PRESET", "CENTRES", "STIFFNESSES", "MOUNTS"])
 
 
 @dataclass(frozen=True)
-class Truth(Numbers):
+class Truth(CheckedNumbers):
     """The simulated robot and its ground, relative to the model.
 
     mass: factor on all masses and inertias. payload [kg]: point mass fixed to the body at payload_x, payload_y,
@@ -81,7 +81,7 @@ class Truth(Numbers):
         super().__post_init__()
         if self.terrain != "flat" and (self.slope or self.rough):
             raise HexapodError(f"truth: ground={self.terrain} and slope or rough given, allowed is one of them")
-        ground_values(self.terrain, self.seed)
+        parse_ground(self.terrain, self.seed)
         if self.friction_model not in MODELS:
             known = ", ".join(map(str, MODELS))
             raise HexapodError(f"truth: friction_model={self.friction_model} given, allowed are {known}")
@@ -90,7 +90,7 @@ class Truth(Numbers):
     def parse(cls, text: str) -> Truth:
         """Read `mass=1.1,stiffness=0.8`; an empty text is the model itself. HexapodError names what is wrong.
 
-        `servos=real` (or half) draws the values of `real_servos`, with the seed; values that the text names are
+        `servos=real` (or half) draws the values of `draw_real_servos`, with the seed; values that the text names are
         not replaced.
         """
         values: dict[str, Any] = {}
@@ -113,7 +113,7 @@ class Truth(Numbers):
             servos = values.pop("servos")
             if servos not in SERVOS:
                 raise HexapodError(f"truth: {f'servos={servos}'!r} given, allowed is one servos={' or '.join(SERVOS)}")
-            values = real_servos(cls(seed=values.get("seed", 0)).seed, SERVOS[servos]) | values
+            values = draw_real_servos(cls(seed=values.get("seed", 0)).seed, SERVOS[servos]) | values
         return cls(**values)
 
     def describe(self) -> str:
@@ -124,9 +124,9 @@ class Truth(Numbers):
             for f in differing
         )
 
-    def ground(self) -> Ground:
+    def make_ground(self) -> Ground:
         """Return the Ground."""
-        named = ground_values(self.terrain, self.seed)
+        named = parse_ground(self.terrain, self.seed)
         drawn = {"slope": self.slope, "slope_yaw": self.slope_yaw, "rough": self.rough} | named
         return Ground(friction=self.friction, seed=self.seed, **drawn)
 
@@ -213,7 +213,7 @@ def radii_of_gyration(mass: float, inertia: np.ndarray) -> np.ndarray:
     return np.linalg.cholesky(second)
 
 
-def real_servos(seed: int, share: float = 1.0) -> dict[str, float]:
+def draw_real_servos(seed: int, share: float = 1.0) -> dict[str, float]:
     """Return the values of a Truth with random servos, masses and IMU in the ranges of real ones; share: of the
     ranges.
 

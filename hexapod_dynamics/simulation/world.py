@@ -63,7 +63,7 @@ class SteppedModel(_core.Simulation):
     def __reduce__(self) -> tuple[object, ...]:
         """Return what makes a copy: all but the compiled part."""
         arrays = {name: getattr(self, name).copy() for name in ("memory", "plane", "drive")}
-        return _remade, (type(self), vars(self), arrays, self.external.copy())
+        return _rebuild, (type(self), vars(self), arrays, self.external.copy())
 
     def __copy__(self) -> SteppedModel:
         return copy.deepcopy(self)  # a shallow copy would share what Python knows
@@ -102,7 +102,7 @@ class SteppedModel(_core.Simulation):
         locking = self.morphology.moving_mask & morphology.existing_mask & ~morphology.moving_mask
         momentum = None
         if np.any(self.nu[6:][locking]):
-            super().set_morphology(_unlocked(morphology, locking))  # just before the impact
+            super().set_morphology(_unlock(morphology, locking))  # just before the impact
             momentum = np.zeros_like(self.nu)
             self.inertial(self.nu, momentum)
         super().set_morphology(morphology)
@@ -116,7 +116,7 @@ class SteppedModel(_core.Simulation):
         self.external[:] = wrench
 
 
-def _remade(
+def _rebuild(
     kind: type[SteppedModel], attributes: Mapping[str, object], arrays: Mapping[str, np.ndarray], external: np.ndarray
 ) -> SteppedModel:
     """Return a model of a kind with these attributes and numbers, for copies and pickles."""
@@ -129,7 +129,7 @@ def _remade(
     return made
 
 
-def _unlocked(morphology: Morphology, joints: np.ndarray) -> Morphology:
+def _unlock(morphology: Morphology, joints: np.ndarray) -> Morphology:
     """Return the morphology in which these joints (n,) bool move, although damage has locked them."""
     robot = morphology.robot
     for index, leg in enumerate(robot.legs):

@@ -27,14 +27,14 @@ from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ma
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
 from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
-from hexapod_dynamics.parameters.spec import settings_of
+from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.robot.yaml_text import load_yaml
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, split_names
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, split_names
 from hexapod_dynamics.tools.commissioning.bench import Bench, Operator, SimulatedOperator
-from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, of_check, summary
+from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, format_report, label_findings, summarise
 from hexapod_dynamics.tools.commissioning.imu_checks import check_axes, check_imu
 from hexapod_dynamics.tools.commissioning.joint_checks import check_directions, check_stop, check_trim
 from hexapod_dynamics.tools.commissioning.servo_checks import check_port, check_servos, check_supply
@@ -80,14 +80,14 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
         bench.operator.show(f"\n{key}: {check.title}. Right is: {check.right}.")
         if check.needs_bus and key != "port":
             if not lost and not bench.bus.is_open:  # the check `port` was not chosen
-                opening = list(of_check("port", check_port(bench)))
+                opening = list(label_findings("port", check_port(bench)))
                 lost = not bench.bus.is_open
                 yield from opening if lost else ()
             if lost:
                 yield Finding(check.title, "needs the servo port", "see the check `port`", skipped=True, check=key)
                 continue
         try:
-            yield from of_check(key, check.run(bench))
+            yield from label_findings(key, check.run(bench))
         except BusError as error:
             remedy = "was the cable or the supply lost? Then begin again"
             yield Finding(bench.bus.port, str(error), remedy, check=key)
@@ -107,9 +107,9 @@ WELCOME = """Before you begin:
   - No launch runs. Ctrl-C stops everything at any time; the joints stay where they are."""
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Build the command line."""
-    top = parser_of("check_robot", __doc__)
+    top = make_parser("check_robot", __doc__)
     top.add_argument("--only", help=f"checks to run, separated by commas, of: {', '.join(CHECKS)}")
     top.add_argument("--joints", help="joints to move, separated by commas; default: all")
     top.add_argument("--report", help="write a report (Markdown) to this file")
@@ -137,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def hardware(given: argparse.Namespace) -> dict[str, dict]:
+def read_device_parameters(given: argparse.Namespace) -> dict[str, dict]:
     """Return the device parameters: those of the command line, else those of the file."""
     name = given.hardware or "jethexa"
     file = Path(jethexa_path()).parent / f"hardware_{name}.yaml" if name.isidentifier() else Path(name)
@@ -154,7 +154,7 @@ def hardware(given: argparse.Namespace) -> dict[str, dict]:
     return values
 
 
-def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: ExitStack) -> Bench:
+def open_bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: ExitStack) -> Bench:
     """Return the devices and the operator, real or simulated ones; `ends` closes and removes them."""
     if not 0.05 <= given.speed <= 1.0:
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
@@ -168,12 +168,12 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
         values = {name: default | simulated.parameters[name] for name, default in DEFAULTS.items()}
         values["servos"]["reply_timeout"], operator = SIMULATED_TIMEOUT, SimulatedOperator(simulated)
     else:
-        values, operator = hardware(given), Operator(permit_all=given.yes)
+        values, operator = read_device_parameters(given), Operator(permit_all=given.yes)
     servos, imu = values["servos"], values["imu"]
     by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
     timeout = max(0.03, servos["reply_timeout"])  # [s]: the checks have time, and a busy computer reads answers late
     own = {"direction": "gpio" if by_pins else "adapter", "reply_timeout": timeout, "model": servos["servo_model"]}
-    port = settings_of(PortSettings, servos, **own)
+    port = make_settings(PortSettings, servos, **own)
     ids, obstacle = ServoMap.from_robot(robot).ids, ""
     try:
         bus = make_servos(port, ids, servos["protocol"])
@@ -195,13 +195,13 @@ def write_report(given: argparse.Namespace, robot: str, findings: Sequence[Findi
         ("date", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         ("ended", "interrupted: not all checks were run" if interrupted else "all chosen checks were run"),
     ]
-    Path(given.report).write_text(markdown("Check of the robot", about, findings), encoding="utf-8")
+    Path(given.report).write_text(format_report("Check of the robot", about, findings), encoding="utf-8")
     print(f"report: {given.report}")
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the checks; exit code 0: all passed, 1: one has not, 2: wrong arguments, 130: interrupted."""
-    given = parser().parse_args(args)
+    given = build_parser().parse_args(args)
     # end as with Ctrl-C: motions stop, and the robot returns to its initial state. SIGINT, too: a shell's script starts
     # what runs in its background with SIGINT ignored
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -214,18 +214,18 @@ def main(args: list[str] | None = None) -> None:
             checks = [key for key in CHECKS if key in wanted or not wanted]
             robot = load_robot(given.robot)
             name = robot.name
-            devices = bench(given, robot, checks, ends)
+            devices = open_bench(given, robot, checks, ends)
             devices.operator.show(WELCOME)
             for finding in run_checks(checks, devices):
                 findings.append(finding)
-                devices.operator.show(finding.line)
+                devices.operator.show(finding.lines)
         except (HexapodError, OSError) as error:
             print(error, file=sys.stderr)
             sys.exit(2)
         except KeyboardInterrupt:
             interrupted = True
             print("\ninterrupted: the joints stay where they are, with torque or without as before", file=sys.stderr)
-    print(summary(findings))
+    print(summarise(findings))
     if given.report:
         write_report(given, name, findings, interrupted)
     sys.exit(130 if interrupted else 0 if all_passed(findings) else 1)

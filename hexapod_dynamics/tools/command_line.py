@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
 
 
-def parser_of(command: str, doc: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
+def make_parser(command: str, doc: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
     """Return a parser without arguments, which is described by the docstring of the command's module: by its first
     paragraph without markup, or by the whole as it stands.
     """
@@ -81,7 +81,7 @@ def run_command(
             return 130
 
 
-def time_left(began: float, share: float) -> str:
+def describe_time_left(began: float, share: float) -> str:
     """Return in words how long a work lasts on that began at a monotonic time [s] and of which a share (0 to 1) is
     done; empty if none is.
     """
@@ -99,7 +99,7 @@ class Progress:
         """Show the completed share of the work (0 to 1), the time left, the name of the present stage, and a note that
         may be another one each time.
         """
-        left = f", {time_left(self._began, share)}" if share else ""
+        left = f", {describe_time_left(self._began, share)}" if share else ""
         line = f"{self._work}: {100.0 * share:3.0f} %{left}  {stage}{note}"
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
@@ -119,7 +119,7 @@ def plan_reporter(
 
     def report(done: int, count: int, lost: Sequence[str], found: object) -> None:
         library.save(path)
-        left = time_left(begin, done / max(1, count))
+        left = describe_time_left(begin, done / max(1, count))
         print(f"{done}/{count}, {left:>11}   without {' '.join(lost) or 'nothing'}: {text(found)}", flush=True)
 
     return report
@@ -131,15 +131,15 @@ def make_plans(robot: Robot, path: str | Path, *, jobs: int, most_lost: int | No
     jobs, path: as in `search_plans`.
     """
     from hexapod_dynamics.gait.planning.library import PlanLibrary
-    from hexapod_dynamics.gait.planning.plan import tripod_plan
+    from hexapod_dynamics.gait.planning.plan import plan_tripod
     from hexapod_dynamics.gait.planning.search import make_plan
 
     if len(robot.legs) < 3:
         raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least 3 are needed to walk or row")
     library = PlanLibrary(robot)
     # A robot without a tripod needs a plan even if it is intact.
-    sets: list[tuple[str, ...]] = [()] if tripod_plan(robot) is None else []
-    sets += library.classes(len(robot.legs) - 2 if most_lost is None else most_lost)
+    sets: list[tuple[str, ...]] = [()] if plan_tripod(robot) is None else []
+    sets += library.lost_sets(len(robot.legs) - 2 if most_lost is None else most_lost)
     search_plans({lost: partial(make_plan, robot, lost) for lost in sets}, library, path, jobs)
     return len(library)
 

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 from hexapod_dynamics.dynamics.c_export import write_model
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import load_robot, make_parser, run_command
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = parser_of("compile", __doc__)
+    parser = make_parser("compile", __doc__)
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", required=True, help="directory for hexapod_model.h, hexapod_model.c and examples")
     return run_command(parser, _compile, args)

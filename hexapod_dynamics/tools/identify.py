@@ -16,12 +16,12 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import check_name
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, run_command
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
-    options = parser_of("identify", __doc__)
+    options = make_parser("identify", __doc__)
     options.add_argument("bag", nargs="*", type=Path, help="rosbag2 folders")
     options.add_argument("--robot", type=Path, help="robot file to start from; default: the JetHexa's")
     options.add_argument("--weight", type=float, metavar="KG", help="the robot's mass on a scale, with its battery")
@@ -47,8 +47,8 @@ def _exercise(given: argparse.Namespace) -> int:
 def _identify(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification import identify, robot_yaml
     from hexapod_dynamics.identification.bag import read_bag
-    from hexapod_dynamics.identification.exercise import split
-    from hexapod_dynamics.identification.identify import draw_report, table
+    from hexapod_dynamics.identification.exercise import split_exercises
+    from hexapod_dynamics.identification.identify import draw_report, format_table
 
     if not given.bag:
         raise IdentificationError("no bag given; see docs/identify.md")
@@ -61,20 +61,20 @@ def _identify(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
     suspended = standing = None
     for bag in given.bag:
-        hanging, stood = split(robot, read_bag(bag, robot))
+        hanging, stood = split_exercises(robot, read_bag(bag, robot))
         suspended, standing = suspended or hanging, standing or stood
     for name, part in (("suspended", suspended), ("standing", standing)):
         if part is None:
             print(f"no {name} exercise in {', '.join(map(str, given.bag))}: what it shows stays as it is")
     result = identify(robot, suspended, standing, weighed=given.weight)
-    print(table(result.findings))
+    print(format_table(result.findings))
     if given.out is not None:
         notes = (
             f"Identified from {', '.join(bag.name for bag in given.bag)}. Values, standard deviations, values before:\n"
         )
         # so that the plans of the previous robot are not used for it
         named = dataclasses.replace(result.robot, name=given.out.stem)
-        given.out.write_text(robot_yaml(named, notes + table(result.findings)), encoding="utf-8")
+        given.out.write_text(robot_yaml(named, notes + format_table(result.findings)), encoding="utf-8")
         print(given.out)
         transfer_plans(robot, given.out)
     picture = given.report or (given.out.with_suffix(".png") if given.out is not None else None)
@@ -88,12 +88,12 @@ def transfer_plans(robot: Robot, identified: Path) -> None:
     """Write the robot's plans and manoeuvres, as far as they are valid for the identified robot, beside its file."""
     from hexapod_dynamics.gait.planning.library import find_library
     from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
-    from hexapod_dynamics.identification.transfer import transferred_manoeuvres, transferred_plans
+    from hexapod_dynamics.identification.transfer import transfer_library, transfer_manoeuvres
 
     own = Robot.load(identified)
     try:
         library = find_library(robot, None)
-        plans, left = transferred_plans(library, own)
+        plans, left = transfer_library(library, own)
     except HexapodError as error:
         print(f"no plans are taken over: {error}")
         print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified}`")
@@ -109,7 +109,7 @@ def transfer_plans(robot: Robot, identified: Path) -> None:
         manoeuvres = find_get_up_library(robot)
         if not list(manoeuvres):
             return
-        found = transferred_manoeuvres(manoeuvres, own)
+        found = transfer_manoeuvres(manoeuvres, own)
     except HexapodError as error:
         print(f"it does not get up after a fall: {error}")
         print(f"  ways of its own: `ros2 run hexapod_dynamics plan --get-up --robot {identified}`")

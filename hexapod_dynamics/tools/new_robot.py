@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import load_robot, make_plans, parser_of, run_command
+from hexapod_dynamics.tools.command_line import load_robot, make_parser, make_plans, run_command
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -42,7 +42,7 @@ tripod_group step together.""",
 def main(args: list[str] | None = None) -> int:
     """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
     compute_in_one_thread()
-    options = parser_of("new_robot", __doc__, whole=True)
+    options = make_parser("new_robot", __doc__, whole=True)
     options.add_argument("file", type=Path, help="robot file to write (YAML)")
     options.add_argument("--urdf", type=Path, help="URDF to read the robot from (run xacro first)")
     options.add_argument("--check", action="store_true", help="the file is there: check it and make its plans")
@@ -54,8 +54,8 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _make(given: argparse.Namespace) -> int:
-    robot = load_robot(given.file) if given.check else _written(given)
-    if not _checked(robot):
+    robot = load_robot(given.file) if given.check else _write_robot(given)
+    if not _check_robot(robot):
         print(f"Correct {given.file}, then: ros2 run hexapod_dynamics new_robot {given.file} --check")
         return 1
     _plan(robot, given)
@@ -65,7 +65,7 @@ def _make(given: argparse.Namespace) -> int:
     return 0
 
 
-def _written(given: argparse.Namespace) -> Robot:
+def _write_robot(given: argparse.Namespace) -> Robot:
     """Make the robot, write its file and return the robot read from that file."""
     from hexapod_dynamics.robot.checked_yaml import check_name
     from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -73,7 +73,7 @@ def _written(given: argparse.Namespace) -> Robot:
     if given.file.exists() and not given.force:
         raise RobotError(f"{given.file} is there; --check checks it, --force replaces it")
     check_name(given.file.stem, f"file {given.file}")
-    robot, notes = _from_urdf(given) if given.urdf else _asked(given)
+    robot, notes = _from_urdf(given) if given.urdf else _ask_robot(given)
     given.file.write_text(robot_yaml(robot, notes, COMMENTS), encoding="utf-8")
     print(f"{given.file}: {len(robot.legs)} legs, {', '.join(robot.leg_names)}")
     return load_robot(given.file)
@@ -95,16 +95,16 @@ def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
     return dataclasses.replace(robot, servo=servo), f"Made by new_robot from {given.urdf.name}.{fixed}"
 
 
-def _asked(given: argparse.Namespace) -> tuple[Robot, str]:
-    from hexapod_dynamics.tools.commissioning.asked_robot import ask, defaults, make_robot_from_answers
+def _ask_robot(given: argparse.Namespace) -> tuple[Robot, str]:
+    from hexapod_dynamics.tools.commissioning.asked_robot import ask, list_defaults, make_robot_from_answers
 
-    answers = defaults() if given.yes else ask(input, print)
+    answers = list_defaults() if given.yes else ask(input, print)
     return make_robot_from_answers(
         answers, given.file.stem
     ), "Made by new_robot from its owner's numbers; links are taken for rods."
 
 
-def _checked(robot: Robot) -> bool:
+def _check_robot(robot: Robot) -> bool:
     """Print the findings on a robot's file; return whether all have passed."""
     from hexapod_dynamics.tools.commissioning.file_checks import check_robot_file
     from hexapod_dynamics.tools.commissioning.findings import all_passed
@@ -112,7 +112,7 @@ def _checked(robot: Robot) -> bool:
     findings = []
     for finding in check_robot_file(robot):
         findings.append(finding)
-        print(finding.line, flush=True)
+        print(finding.lines, flush=True)
     return all_passed(findings)
 
 

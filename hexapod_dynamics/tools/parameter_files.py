@@ -17,7 +17,7 @@ from hexapod_dynamics.parameters import catalogue
 from hexapod_dynamics.parameters.spec import Derived, ParameterSpec
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.ros2_control import CONTROLLERS_HEAD, controllers_yaml
-from hexapod_dynamics.tools.command_line import parser_of
+from hexapod_dynamics.tools.command_line import make_parser
 
 COMMAND = "python -m hexapod_dynamics.tools.parameter_files"
 WIDTH = 120
@@ -68,13 +68,13 @@ def yaml_section(name: str, parameters: Iterable[ParameterSpec]) -> str:
 
 def nodes_yaml() -> str:
     """Return the text of config/nodes.yaml."""
-    sections = {"/**": [parameter for parameter, _ in catalogue.shared().values()]}
-    sections |= {f"/**/{node}": catalogue.own(node) for node in catalogue.NODES}
+    sections = {"/**": [parameter for parameter, _ in catalogue.list_shared().values()]}
+    sections |= {f"/**/{node}": catalogue.list_own(node) for node in catalogue.NODES}
     chosen = {name: [p for p in parameters if p.in_file] for name, parameters in sections.items()}
     return "\n".join([YAML_HEAD, *(yaml_section(name, each) for name, each in chosen.items() if each)])
 
 
-def default_text(parameter: ParameterSpec) -> str:
+def format_default(parameter: ParameterSpec) -> str:
     """Return the default of a ParameterSpec for the table, and a different value in config/nodes.yaml."""
     if isinstance(parameter.default, Derived):
         return parameter.default.text
@@ -84,7 +84,7 @@ def default_text(parameter: ParameterSpec) -> str:
     return text
 
 
-def row(parameter: ParameterSpec, *more: str) -> str:
+def format_row(parameter: ParameterSpec, *more: str) -> str:
     """Return a ParameterSpec as a row of the table."""
     bounds = (str(bound) if isinstance(bound, int) else f"{bound:.6g}" for bound in (parameter.low, parameter.high))
     allowed = "" if parameter.low is None else " to ".join(bounds)
@@ -92,7 +92,7 @@ def row(parameter: ParameterSpec, *more: str) -> str:
         allowed = ", ".join(f"`{choice}`" for choice in parameter.choices)
     live = "" if parameter.read_only else "live"
     meaning = parameter.description.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
-    cells = (f"`{parameter.name}`", parameter.type, default_text(parameter), allowed, live, meaning, *more)
+    cells = (f"`{parameter.name}`", parameter.type, format_default(parameter), allowed, live, meaning, *more)
     return f"| {' | '.join(cells)} |"
 
 
@@ -104,17 +104,17 @@ def table(rows: Iterable[str], *more: str) -> str:
 
 def parameters_page() -> str:
     """Return the text of docs/parameters.md."""
-    shared = [row(parameter, ", ".join(nodes)) for parameter, nodes in catalogue.shared().values()]
+    shared = [format_row(parameter, ", ".join(nodes)) for parameter, nodes in catalogue.list_shared().values()]
     parts = [PAGE_HEAD, "## Several nodes\n", table(shared, "nodes")]
     for node in catalogue.NODES:
         parts.append(f"## {node}\n")
         if node in catalogue.NOTES:
             parts.append(textwrap.fill(catalogue.NOTES[node], WIDTH, break_on_hyphens=False) + "\n")
-        parts.append(table([row(parameter) for parameter in catalogue.own(node)]))
+        parts.append(table([format_row(parameter) for parameter in catalogue.list_own(node)]))
     return "\n".join(parts)
 
 
-def files() -> dict[str, str]:
+def generate_files() -> dict[str, str]:
     """Return the texts of the files, by their paths in the repository."""
     return {
         "config/nodes.yaml": nodes_yaml(),
@@ -125,8 +125,8 @@ def files() -> dict[str, str]:
 
 def main(args: list[str] | None = None) -> None:
     """Write the files into the repository, the present folder."""
-    parser_of(COMMAND, __doc__).parse_args(args)
-    for name, text in files().items():
+    make_parser(COMMAND, __doc__).parse_args(args)
+    for name, text in generate_files().items():
         if not Path(name).parent.is_dir():
             sys.exit(f"{Path.cwd()} has no folder {Path(name).parent}: run this in the repository")
         Path(name).write_text(text, encoding="utf-8")

@@ -24,8 +24,8 @@ from hexapod_dynamics.tools.command_line import (
     check_folder,
     describe_plan,
     load_robot,
+    make_parser,
     make_plans,
-    parser_of,
     plan_reporter,
     run_command,
     search_plans,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def main(args: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
     compute_in_one_thread()
-    parser = parser_of("plan", __doc__, whole=True)
+    parser = make_parser("plan", __doc__, whole=True)
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the library (or of the picture, with --plot)")
     parser.add_argument("--plans", default="", help="library to show plans from; by default that of the package")
@@ -115,7 +115,7 @@ def _get_up(given: argparse.Namespace) -> int:
 
 def _show(given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
-    from hexapod_dynamics.gait.planning.plan import tripod_plan
+    from hexapod_dynamics.gait.planning.plan import plan_tripod
     from hexapod_dynamics.gait.planning.search import improve_plan, make_plan
 
     robot = load_robot(given.robot)
@@ -126,7 +126,7 @@ def _show(given: argparse.Namespace) -> int:
         raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")
     path = given.plans or find_library_file(robot, "plans")[0]
     if not given.missing:
-        plan = tripod_plan(robot)
+        plan = plan_tripod(robot)
     elif given.again or path is None:
         plan = make_plan(robot, given.missing)
     else:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.simulation.trajectory import Log
-from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import load_robot, make_parser, run_command
 from hexapod_dynamics.view.plot import draw
 from hexapod_dynamics.view.record import from_bag, from_log
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = parser_of("plot", __doc__)
+    parser = make_parser("plot", __doc__)
     parser.add_argument("source", type=Path, help="folder of a bag (ros2 bag record -a), or a file of Log.save()")
     parser.add_argument("--output", type=Path, help="PNG file to write (default: SOURCE.png)")
     parser.add_argument("--window", action="store_true", help="open a window instead of writing a file")

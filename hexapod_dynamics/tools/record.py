@@ -25,7 +25,7 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
-from hexapod_dynamics.tools.command_line import parser_of, run_command
+from hexapod_dynamics.tools.command_line import make_parser, run_command
 
 # Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.
 TOPICS = (
@@ -51,7 +51,7 @@ FOLDER_WITHIN = 20.0  # [s]; a recorder that has made no folder by then makes no
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; return its exit code."""
-    options = parser_of("record", __doc__)
+    options = make_parser("record", __doc__)
     options.add_argument("--out", type=Path, required=True, help="folder to make")
     options.add_argument("--robot", type=Path, help="robot file that the nodes run with; default: the JetHexa's")
     options.add_argument("--namespace", default="", help="of the nodes")

@@ -11,14 +11,14 @@ import argparse
 from pathlib import Path
 
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, run_command
 
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
-    options = parser_of("score", __doc__)
+    options = make_parser("score", __doc__)
     options.add_argument("recording", type=Path, help="rosbag2 folder, sysid_*.csv or *.npz")
     options.add_argument("--robot", type=Path, help=f"robot file; default: {ROBOT_FILE} in the bag, else the JetHexa's")
     options.add_argument("--missing", nargs="*", default=[], metavar="PART", help="parts that it walks without, as RM")
@@ -31,7 +31,7 @@ def main(args: list[str] | None = None) -> int:
 def _score(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification.bag import read_bag
     from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
-    from hexapod_dynamics.identification.score import page, score
+    from hexapod_dynamics.identification.score import score, write_page
 
     check_folder("--out", given.out)
     path = given.recording
@@ -41,7 +41,7 @@ def _score(given: argparse.Namespace) -> int:
     reader = readers.get(path.suffix)
     recording = read_bag(path, robot) if reader is None else reader(path, robot, given.joints)
     morphology = Morphology.whole(robot).without(*given.missing)
-    text = page(robot, score(robot, recording, morphology=morphology, command_delay=given.delay), path.name)
+    text = write_page(robot, score(robot, recording, morphology=morphology, command_delay=given.delay), path.name)
     if given.out is None:
         print(text, end="")
     else:

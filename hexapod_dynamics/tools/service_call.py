@@ -17,7 +17,7 @@ PERIOD = 0.02  # [s] between two checks for the service, and two calls of `meanw
 
 
 @contextmanager
-def calling_node(name: str, namespace: str, args: list[str] | None) -> Iterator[Node]:
+def open_calling_node(name: str, namespace: str, args: list[str] | None) -> Iterator[Node]:
     """A context with a node that calls a service; the program ends with 1 for an impossible namespace, with 130 after
     Ctrl-C.
     """

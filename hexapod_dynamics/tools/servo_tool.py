@@ -18,7 +18,7 @@ from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
-from hexapod_dynamics.tools.command_line import Progress, load_robot, parser_of, run_command
+from hexapod_dynamics.tools.command_line import Progress, load_robot, make_parser, run_command
 
 REGISTERS = (
     ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
@@ -53,12 +53,12 @@ class ServoTool:
         self._joints = {joint.name: joint for joint in joints}
         self._names = {joint.servo_id: joint.name for joint in joints}
 
-    def _named(self, servo_id: int) -> str:
+    def _describe_servo(self, servo_id: int) -> str:
         return self._names.get(servo_id, "not one of this robot")
 
-    def _say_of(self, servo_id: int, text: str) -> None:
+    def _print_servo(self, servo_id: int, text: str) -> None:
         """Print a line about a servo."""
-        self._say(f"{servo_id:3}  {self._named(servo_id):22} {text}")
+        self._say(f"{servo_id:3}  {self._describe_servo(servo_id):22} {text}")
 
     def _id(self, text: str) -> int:
         """Return the servo id for a joint's name or a number."""
@@ -92,12 +92,12 @@ class ServoTool:
         found, damaged = self.find()
         for servo_id in list(found):
             try:
-                self._say_of(servo_id, self._summary(servo_id))
+                self._print_servo(servo_id, self._summary(servo_id))
             except NoReply:
                 found.remove(servo_id)
                 damaged.append(servo_id)
         for servo_id in damaged:
-            self._say_of(servo_id, "corrupted answers: two servos with this id, or noise")
+            self._print_servo(servo_id, "corrupted answers: two servos with this id, or noise")
         missing = [
             f"{name} (id {joint.servo_id})"
             for name, joint in self._joints.items()
@@ -121,7 +121,7 @@ class ServoTool:
     def read(self, which: str) -> bool:
         """Print every register of one servo or joint."""
         servo_id = self._id(which)
-        self._say(f"servo {servo_id}: {self._named(servo_id)}")
+        self._say(f"servo {servo_id}: {self._describe_servo(servo_id)}")
         for title, command, text in REGISTERS:
             self._say(f"  {title:26} {text(self._bus.ask(servo_id, command))}")
         return True
@@ -133,15 +133,15 @@ class ServoTool:
             return False
         progress = Progress("centring")
         for done, servo_id in enumerate(ids, 1):
-            self._go(servo_id, 0.0)
-            progress(done / len(ids), self._named(servo_id))
+            self._move_slowly(servo_id, 0.0)
+            progress(done / len(ids), self._describe_servo(servo_id))
         for servo_id in ids:
             angle = self._bus.ask(servo_id, Command.POS_READ)
             if abs(angle) > math.radians(2.0):
-                self._say_of(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
+                self._print_servo(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
         return True
 
-    def _go(self, servo_id: int, angle: float) -> None:
+    def _move_slowly(self, servo_id: int, angle: float) -> None:
         """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to
         rest there.
         """
@@ -157,7 +157,7 @@ class ServoTool:
         if not abs(degrees) <= 30.0:
             raise DeviceError(f"deviation {degrees} deg is outside +-30 deg")
         before = self._bus.ask(servo_id, Command.ANGLE_OFFSET_READ)
-        self._say(f"servo {servo_id} ({self._named(servo_id)}): deviation is {math.degrees(before):.2f} deg")
+        self._say(f"servo {servo_id} ({self._describe_servo(servo_id)}): deviation is {math.degrees(before):.2f} deg")
         self._bus.send(lx.angle_offset_adjust(servo_id, math.radians(degrees)))
         now = self._bus.ask(servo_id, Command.ANGLE_OFFSET_READ)
         if lx.offset_count(now) != lx.offset_count(math.radians(degrees)):
@@ -181,7 +181,7 @@ class ServoTool:
         if found != [old] or damaged:
             others = ", ".join(str(i) for i in [*found, *damaged]) or "none"
             raise DeviceError(f"servos that answer: {others}. To change an id connect only servo {old}")
-        if not self._ask(f"Write id {new} ({self._named(new)}) to the flash of servo {old}?"):
+        if not self._ask(f"Write id {new} ({self._describe_servo(new)}) to the flash of servo {old}?"):
             return False
         self._bus.send(lx.id_write(old, new))
         self._bus.drain()
@@ -192,7 +192,7 @@ class ServoTool:
         return True
 
 
-def yes_or_no(question: str) -> bool:
+def ask_yes_or_no(question: str) -> bool:
     """Ask on the terminal; every answer except y or yes means no, and so does a missing terminal."""
     if not sys.stdin.isatty():
         print(f"{question} There is no terminal to answer: no (use --yes).")
@@ -200,9 +200,9 @@ def yes_or_no(question: str) -> bool:
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Build the command line."""
-    top = parser_of("servo_tool", __doc__)
+    top = make_parser("servo_tool", __doc__)
     top.add_argument(
         "--port",
         help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID",
@@ -234,7 +234,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: list[str] | None = None) -> int:
     """Run one command; return 0: done without faults, 1: a fault, or the user declined, 130: interrupted."""
-    return run_command(parser(), _run, args, interrupted="the servos hold their last targets")
+    return run_command(build_parser(), _run, args, interrupted="the servos hold their last targets")
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -243,7 +243,7 @@ def _run(given: argparse.Namespace) -> int:
         raise DeviceError(f"--last {given.last}: ids are 0 to {lx.BROADCAST_ID - 1}")
     port = given.port or str(device_directory() / SERVO_BUS)
     bus = LxServos(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout), ())
-    ask = (lambda question: print(f"{question} yes") or True) if given.yes else yes_or_no
+    ask = (lambda question: print(f"{question} yes") or True) if given.yes else ask_yes_or_no
     tool = ServoTool(bus, robot, ask, ids=range(given.last + 1))
     verbs: dict[str, Callable[[], bool]] = {
         "scan": tool.scan,

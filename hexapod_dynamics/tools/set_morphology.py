@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import rclpy
 from hexapod_dynamics.damage import KINDS, DamageKind
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.morphology_messages import request_of, values_of
+from hexapod_dynamics.nodes.morphology_messages import read_values, request_of
 from hexapod_dynamics.ros.node_functions import LATCHED
-from hexapod_dynamics.tools.service_call import call_service, calling_node
+from hexapod_dynamics.tools.service_call import call_service, open_calling_node
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
@@ -26,7 +26,7 @@ def _options() -> dict[str, DamageKind]:
     return {kind.option.name: kind for kind in KINDS if kind.option is not None}
 
 
-def changes(
+def parse_changes(
     *, restore: Iterable[str] = (), known: Iterable[str] = (), **damaged: Sequence[str]
 ) -> dict[str, bool | float]:
     """Return {named value: bool or float} for names of the command line: RM, LM.femur, LF.tibia=0.5.
@@ -57,7 +57,7 @@ def changes(
     return values
 
 
-def summary(values: Mapping[str, bool | float], restored: Sequence[str] = ()) -> str:
+def summarise(values: Mapping[str, bool | float], restored: Sequence[str] = ()) -> str:
     """Return named values in one line; parts of a restored leg or link are not listed one by one."""
     parts = {name: name.partition(".")[2] for name in values}
     listed = [
@@ -95,7 +95,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
 def main(args: list[str] | None = None) -> None:
     """Call the service once; exit code 0: accepted, 1: rejected, 2: no answer."""
     given = _arguments(remove_ros_args(sys.argv if args is None else args)[1:])
-    with calling_node("set_morphology_call", given.namespace, args) as node:
+    with open_calling_node("set_morphology_call", given.namespace, args) as node:
         try:
             sys.exit(_call(node, given))
         except MorphologyError as error:
@@ -110,13 +110,13 @@ def _known_names(node: Node, timeout: float) -> tuple[str, ...]:
     while not received and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.1)
     node.destroy_subscription(subscription)
-    return tuple(values_of(received[-1].new_parameters)) if received else ()
+    return tuple(read_values(received[-1].new_parameters)) if received else ()
 
 
 def _call(node: Node, given: argparse.Namespace) -> int:
     known = _known_names(node, given.timeout) if given.restore else ()
     damaged = {name: getattr(given, name) for name in _options()}
-    values = changes(**damaged, restore=given.restore, known=known)
+    values = parse_changes(**damaged, restore=given.restore, known=known)
     launch = "ros2 launch hexapod_dynamics walk.launch.py"
     hint = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"
     answer = call_service(node, SetParametersAtomically, given.service, request_of(values), given.timeout, hint)
@@ -125,7 +125,7 @@ def _call(node: Node, given: argparse.Namespace) -> int:
     if not answer.result.successful:
         raise MorphologyError(answer.result.reason)
     said = f"; {answer.result.reason}" if answer.result.reason else ""
-    print(f"{node.resolve_service_name(given.service)}: {summary(values, given.restore)}{said}")
+    print(f"{node.resolve_service_name(given.service)}: {summarise(values, given.restore)}{said}")
     return 0
 
 

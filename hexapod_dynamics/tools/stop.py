@@ -55,7 +55,7 @@ def _stop(namespace: str, patience: float) -> StopRequest:
     except OSError:
         pass
     request = StopRequest(namespace)
-    answer = request.answer(patience)
+    answer = request.wait_for_answer(patience)
     if answer is not None:
         sys.exit(_report(*answer))
     return request
@@ -87,7 +87,7 @@ def _call(given: argparse.Namespace, args: list[str] | None, stop: StopRequest |
     from functools import partial
 
     try:
-        from hexapod_dynamics.tools.service_call import call_service, calling_node
+        from hexapod_dynamics.tools.service_call import call_service, open_calling_node
     except ModuleNotFoundError as error:
         return _no_answer(
             f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "
@@ -96,7 +96,7 @@ def _call(given: argparse.Namespace, args: list[str] | None, stop: StopRequest |
         )
     with ExitStack() as ends:
         try:
-            node = ends.enter_context(calling_node("stop_call", given.namespace, args))
+            node = ends.enter_context(open_calling_node("stop_call", given.namespace, args))
         except RuntimeError as error:  # as where neither HOME nor ROS_LOG_DIR is set
             return _no_answer(
                 f"no node servos answers here, and ROS 2 does not start for {given.namespace or '/'}: {error}"
@@ -105,7 +105,7 @@ def _call(given: argparse.Namespace, args: list[str] | None, stop: StopRequest |
             "is the node servos running, in this --namespace and ROS_DOMAIN_ID? Without it the servos hold where they "
             "are; the battery switch lets them go."
         )
-        meanwhile = (lambda: None) if stop is None else partial(stop.answer, 0.0)
+        meanwhile = (lambda: None) if stop is None else partial(stop.wait_for_answer, 0.0)
         answer = call_service(node, *_call_of(given), given.timeout, hint, meanwhile)
         if answer is None:
             return 2

@@ -30,15 +30,15 @@ from hexapod_dynamics.detector_training.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
-from hexapod_dynamics.tools.command_line import Progress, check_folder, load_robot, parser_of, run_command  # noqa: E402
+from hexapod_dynamics.tools.command_line import Progress, check_folder, load_robot, make_parser, run_command  # noqa: E402
 
-OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
+MUJOCO_SEED = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 NETWORKS = 2  # trained side by side; their probabilities are averaged
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = parser_of("train_detector", __doc__, whole=True)
+    parser = make_parser("train_detector", __doc__, whole=True)
     parser.add_argument("robot", nargs="?", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the weights; by default detector_NAME.npz in this folder")
     parser.add_argument("--walks", type=int, default=2400, help="simulated walks of 10 to 20 s")
@@ -67,7 +67,7 @@ def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
     """Simulate the walks that the folder does not have; return the files of all whose simulation did not diverge."""
     work.mkdir(parents=True, exist_ok=True)
     walks = [("built_in", seed) for seed in range(count)]
-    walks += [("mujoco", OTHERS + k) for k in range(round(0.1 * count))] if _has_mujoco() else []
+    walks += [("mujoco", MUJOCO_SEED + k) for k in range(round(0.1 * count))] if _has_mujoco() else []
     files = {walk: work / f"{walk[0]}_{walk[1]}.npz" for walk in walks}
     missing = [walk for walk in walks if not files[walk].is_file()]
     progress, diverged = Progress("walks"), 0
@@ -127,4 +127,4 @@ def _train_one(files: Sequence[Path], steps: int, seed: int, mirrored: bool, sho
 def _load(files: Sequence[Path], *, held_out: bool) -> list[Example]:
     """Return the walks to choose thresholds on, or those to train on."""
     examples = [Example.load(file) for file in files]
-    return [one for one in examples if (one.seed >= OTHERS or not one.seed % HELD_OUT) == held_out]
+    return [one for one in examples if (one.seed >= MUJOCO_SEED or not one.seed % HELD_OUT) == held_out]

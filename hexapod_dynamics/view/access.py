@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hexapod_dynamics.errors import ParameterError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-EVERYWHERE = ("0.0.0.0", "::", "[::]", "")  # values of `host` that mean every address of this computer
+ANY_ADDRESS = ("0.0.0.0", "::", "[::]", "")  # values of `host` that mean every address of this computer
 
 
 class Access:
@@ -29,17 +29,17 @@ class Access:
         token: by default a random one of 192 bits. Raises ParameterError for a name that is no host name or address.
         """
         self.token = secrets.token_urlsafe(24) if token is None else token
-        self._port, self._everywhere = port, host in EVERYWHERE
+        self._port, self._everywhere = port, host in ANY_ADDRESS
         given = list(LOOPBACK) if self._everywhere or is_loopback(host) else []
-        self._hosts = {self._with_port(name) for name in (*given, *([] if self._everywhere else [host]), *names)}
-        self.shown = self._with_port("127.0.0.1" if self._everywhere else host)
+        self._hosts = {self._append_port(name) for name in (*given, *([] if self._everywhere else [host]), *names)}
+        self.shown = self._append_port("127.0.0.1" if self._everywhere else host)
 
     @property
     def url(self) -> str:
         """The address for the browser, with the token: whoever knows it can drive the robot."""
         return f"http://{self.shown}/{self.token}/"
 
-    def _with_port(self, name: str) -> str:
+    def _append_port(self, name: str) -> str:
         name = name.strip().lower()
         if ":" in name and not name.startswith("[") and name.count(":") > 1:
             name = f"[{name}]"  # a bare IPv6 address
@@ -80,7 +80,7 @@ class Access:
         if not self._everywhere or local is None:
             return False
         own = local.partition("%")[0].removeprefix("::ffff:")  # so a socket of both kinds names an IPv4 address
-        return host == self._with_port(own)
+        return host == self._append_port(own)
 
 
 def is_loopback(host: str) -> bool:

@@ -23,7 +23,7 @@ class Control:
     high: float = 0.0
     options: tuple[str, ...] = ()
 
-    def accepts(self, value: object) -> bool:
+    def is_allowed(self, value: object) -> bool:
         """Whether a page may set this value."""
         if self.kind == "button":
             return value is True
@@ -51,7 +51,7 @@ class MessageFilter:
         own = dict.fromkeys((ALIVE, STOP, SLOW), lambda: None) | {DRIVE: lambda axes: None}
         self._kinds, self._control, self._is_clickable = {**kinds, **own}, control, is_clickable
 
-    def problem(self, client: int, message: object) -> str:
+    def find_problem(self, client: int, message: object) -> str:
         """Return why a message is dropped: "kind", "fields", "control" or "value"; empty if it is allowed."""
         kind = message.get("type") if isinstance(message, dict) else None
         make = self._kinds.get(kind) if isinstance(kind, str) else None
@@ -78,7 +78,7 @@ class MessageFilter:
             return "control"
         if not isinstance(updates, dict) or set(updates) != {"value"}:
             return "fields"
-        return "" if control.accepts(updates["value"]) else "value"
+        return "" if control.is_allowed(updates["value"]) else "value"
 
 
 def read_axes(message: Mapping[str, object]) -> tuple[float, float, float] | None:

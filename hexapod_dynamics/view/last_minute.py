@@ -56,7 +56,7 @@ class LastMinute:
         while self._trail and self._trail[0][0] < oldest:
             self._trail.popleft()
 
-    def at(self, time: float) -> Sample | None:
+    def find(self, time: float) -> Sample | None:
         """Return the sample nearest to a time [s]; None if there is none."""
         return min(self._samples, key=lambda sample: abs(sample.time - time), default=None)
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from hexapod_dynamics.nodes.view_requests import RosCommands
 
-HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
-CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
-BOXES = {  # of the picture; all but the last are on at first
+KEY_TWIST: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
+CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_camera
+PICTURE_BOXES = {  # of the picture; all but the last are on at first
     "show forces": "foot forces, support polygon, centre of mass, zero-moment point",
     "follow robot": "keep the robot at the centre of the picture",
     "names, trail": "of the legs; where the body was in the last minute",
@@ -41,8 +41,8 @@ SERVICES = (  # of the gait: button, name, hint
     ("sit down", "sit", None),
     ("get up", "get_up", "after a fall; it warns 2 s before it moves"),
 )
-CONFIRM = "yes, it may move"  # the button that ends the emergency stop
-NOBODY = "no page drives"
+CONFIRM_LABEL = "yes, it may move"  # the button that ends the emergency stop
+NOBODY_LABEL = "no page drives"
 PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
 NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">it suspects nothing</div>'
 HYPOTHESES_SHOWN = 5  # the most probable ones
@@ -211,7 +211,7 @@ class Panel:
         self._questions: dict[int, Callable[[], None]] = {}  # closes the open window of each page
         with gui.add_folder("drive: hold w a s d q e or arrows"):
             self._twist = STAND  # as the sliders show it
-            self._driver = gui.add_markdown(NOBODY)
+            self._driver = gui.add_markdown(NOBODY_LABEL)
             self._controls = gui.add_button("take over", visible=False, hint="drive from this page")
             self._controls.on_click(lambda event: commands.give_controls(event.client_id))
             self._sliders = [gui.add_slider(name, -top, top, top / 150, 0.0) for name, top in LIMITS.items()]
@@ -240,7 +240,7 @@ class Panel:
         self.declared = PartsFolder(gui, "declare to the software", commands.declare, expand=False)
         with gui.add_folder("picture"):
             self.shows_support, self.follows, self.shows_names, self._dark = (
-                gui.add_checkbox(label, label != "dark", hint=hint) for label, hint in BOXES.items()
+                gui.add_checkbox(label, label != "dark", hint=hint) for label, hint in PICTURE_BOXES.items()
             )
             self._dark.on_update(lambda _: set_theme(server, dark=self._dark.value))
             hint = "0: now; look back over the last minute"
@@ -258,7 +258,7 @@ class Panel:
         server.on_client_disconnect(lambda client: self._questions.pop(client.client_id, None))
 
     @property
-    def ago(self) -> float:
+    def picture_age(self) -> float:
         """Age [s] of the state that the picture is to show; 0: now."""
         return -float(self._ago.value)
 
@@ -273,7 +273,7 @@ class Panel:
 
     def drive_by_axes(self, client: int, axes: Twist) -> None:
         """Drive as the held keys or the game pad of a page command: (forward, left, turn), each from -1 to 1."""
-        forward, left, turn = (axis * speed for axis, speed in zip(axes, HELD, strict=True))
+        forward, left, turn = (axis * speed for axis, speed in zip(axes, KEY_TWIST, strict=True))
         self._show(self._commands.drive(client, (forward, left, turn)))
 
     async def _move_slider(self, axis: int, event: viser.GuiEvent) -> None:
@@ -296,7 +296,7 @@ class Panel:
         self._questions[client] = question.close
         with question:
             gui.add_markdown("The robot will follow commands again. Is everybody clear of it?")
-            gui.add_button(CONFIRM, color="red").on_click(lambda _: self._close_question(client, motion=True))
+            gui.add_button(CONFIRM_LABEL, color="red").on_click(lambda _: self._close_question(client, motion=True))
             gui.add_button("no, it stays stopped").on_click(lambda _: self._close_question(client))
 
     def _close_question(self, client: int, motion: bool = False) -> None:
@@ -330,6 +330,6 @@ class Panel:
         text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
         self._status.content = text
 
-    def simulates(self, yes: bool) -> None:
+    def show_simulation_controls(self, yes: bool) -> None:
         """Show or hide the controls that exist for a simulated robot only."""
         self._world.visible = self.simulated.folder.visible = self._set_back.visible = yes

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 Values = dict[str, bool | float]  # named values, as for set_morphology
 WORKS = "works"  # entry of a joint's menu, beside the names of the kinds of damage of a joint
-UNANSWERED = 2.0  # [s] after which a person's change is reverted if the robot has not followed it
+UNDO_AFTER = 2.0  # [s] after which a person's change is reverted if the robot has not followed it
 
 
 class PartsFolder:
     """Check boxes for legs and links, menus for joints; shows the morphology, sends the changes of the user.
 
     The robot's answer to a change comes later than the next `follow`, which must not revert the change meanwhile:
-    a control follows the robot when the robot changes, or when it has differed from it for `UNANSWERED` seconds.
+    a control follows the robot when the robot changes, or when it has differed from it for `UNDO_AFTER` seconds.
     """
 
     def __init__(self, gui: viser.GuiApi, label: str, send: Callable[[Values], None], *, expand: bool) -> None:
@@ -79,7 +79,7 @@ class PartsFolder:
         self._followed[name] = value
         if control.value == value:
             self._differs.pop(name, None)
-        elif changed or now - self._differs.setdefault(name, now) > UNANSWERED:
+        elif changed or now - self._differs.setdefault(name, now) > UNDO_AFTER:
             control.value = value
             self._differs.pop(name, None)
 

@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.view.scene import RobotFigure, Surroundings, aim, serve
+from hexapod_dynamics.view.scene import RobotFigure, Surroundings, aim_cameras, serve
 
 if TYPE_CHECKING:
     from hexapod_dynamics.simulation.trajectory import Log
@@ -41,11 +41,11 @@ class Playback:
         self._present = [leg for leg in robot.leg_names if f"foot_{leg}" in self._tree.children]
         self._figure = RobotFigure(self.server, "robot")
         self._figure.load(urdf)
-        aim(self.server, self._figure.reach)
+        aim_cameras(self.server, self._figure.reach)
         self.server.gui.main_panel.dock_right()
         self._surroundings = Surroundings(self.server)
         self._ground = ground
-        self._surroundings.path(log.position[:: max(1, len(log.time) // 200)])
+        self._surroundings.draw_path(log.position[:: max(1, len(log.time) // 200)])
         begin, end = float(log.time[0]), float(log.time[-1])  # a second run of a simulator does not begin at 0
         step = max((end - begin) / 1000, 1e-3)
         self._slider = self.server.gui.add_slider("time [s]", begin, max(end, begin + step), step, begin)
@@ -69,10 +69,10 @@ class Playback:
             poses = self._tree.base_poses(q)
             feet = np.array([poses[f"foot_{leg}"][:3, 3] for leg in self._present]).reshape(-1, 3)
             forces = self._log.foot_forces[k][[self._robot.leg_names.index(leg) for leg in self._present]]
-            self._surroundings.forces(feet, forces @ rotation)
-            self._surroundings.ground(self._ground, place[:2])
+            self._surroundings.draw_forces(feet, forces @ rotation)
+            self._surroundings.draw_ground(self._ground, place[:2])
             corners = support_polygon(place + feet @ rotation.T, forces)
-            self._surroundings.polygon((np.reshape(corners, (-1, 3)) - place) @ rotation)
+            self._surroundings.draw_polygon((np.reshape(corners, (-1, 3)) - place) @ rotation)
         yaw, pitch, roll = np.degrees(self._log.euler_zyx[k])
         self._text.content = f"t {self._log.time[k]:.2f} s, roll {roll:.1f}, pitch {pitch:.1f}, yaw {yaw:.1f} deg"
 

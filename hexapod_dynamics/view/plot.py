@@ -112,7 +112,7 @@ def _tilt(axis: Axes, record: Record) -> str:
 
 def _gait(axis: Axes, record: Record) -> str:
     axis.set_title("gait diagram (dark: the foot stands)")
-    feet = record.standing()
+    feet = record.find_standing()
     if feet is None:
         return "joint_states"
     time, standing = feet
@@ -173,7 +173,7 @@ def draw_plan(robot: Robot, plan: GaitPlan, path: str | os.PathLike[str]) -> Non
     evaluator.accept(plan)
     rows = np.flatnonzero(evaluator.table["used"])
     phases = np.arange(SAMPLES) / SAMPLES
-    course = evaluator.course(velocity)
+    course = evaluator.evaluate_course(velocity)
     figure = Figure(figsize=(14, 4.2), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
 

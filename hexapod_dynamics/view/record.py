@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hexapod_dynamics.control.support import FORCE_SCALE, LOADED
+from hexapod_dynamics.control.support import FORCE_SCALE, STANDING_LOAD
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -77,14 +77,14 @@ class Record:
         counts = [f"{name} {len(part.time)}" for name, part in zip(names, parts, strict=True) if part is not None]
         return f"Record({self.robot!r}, {', '.join([*counts, f'events {len(self.events)}'])})"
 
-    def standing(self) -> tuple[Array, NDArray[np.bool_]] | None:
+    def find_standing(self) -> tuple[Array, NDArray[np.bool_]] | None:
         """Times (T,) [s] and whether each foot stands (T, legs); None without the data.
 
         Computed from the true foot forces if there are any, else from the joints and the body's attitude: a foot
         at most 4 mm over the lowest one stands. A leg is considered lost if one of its joints has no value.
         """
         if self.foot_forces is not None and not self.forces_predicted:
-            return self.foot_forces.time, self.foot_forces.values > LOADED
+            return self.foot_forces.time, self.foot_forces.values > STANDING_LOAD
         track, joints, legs = self.true or self.predicted, self.measured, self.robot.leg_names
         if track is None or joints is None or len(track.time) == 0 or len(joints.time) == 0:
             return None

@@ -34,7 +34,7 @@ LEGEND = {
 }
 WORLD = "/world"  # frame in the scene of everything that is drawn
 MESH = f"{WORLD}/rough_ground"
-JETHEXA_REACH = 0.26  # [m] see `reach_of`
+JETHEXA_REACH = 0.26  # [m] see `compute_reach`
 CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # for a robot whose reach is 1
 
 
@@ -54,17 +54,17 @@ def serve(
     """Start the server of the page, see WebPage; `WebPage.server` is viser's."""
     page = WebPage(host, port, names, title, framed=framed)
     page.server.scene.set_up_direction("+z")
-    aim(page.server, JETHEXA_REACH)
+    aim_cameras(page.server, JETHEXA_REACH)
     return page
 
 
-def aim(server: viser.ViserServer, reach: float) -> None:
+def aim_cameras(server: viser.ViserServer, reach: float) -> None:
     """Place the camera of every page, also of later ones, for a robot at the origin of this reach [m]."""
     for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
         camera.position, camera.look_at = tuple(reach * np.array(CAMERA)), tuple(reach * np.array(LOOK_AT))
 
 
-def aim_page(client: viser.ClientHandle, reach: float, view: str, yaw: float) -> None:
+def aim_camera(client: viser.ClientHandle, reach: float, view: str, yaw: float) -> None:
     """Place the camera of one page for a robot at the origin of this reach [m] and heading yaw [rad].
 
     view: "" (as at the start), "top", "side" (from its left) or "behind".
@@ -89,10 +89,10 @@ def read_description(text: str) -> tuple[str, TreeLink]:
         raise HexapodError(f"robot_description cannot be read: {error}") from None
 
 
-def reach_of(tree: TreeLink) -> float:
+def compute_reach(tree: TreeLink) -> float:
     """Return the largest distance [m] of a link's frame from the root's, all joints at zero."""
     poses = {tree.name: np.eye(4)}
-    for link in tree.below():
+    for link in tree.list_subtree():
         poses |= {child.name: poses[link.name] @ child.pose for child in link.children}
     return max(float(np.linalg.norm(placed[:3, 3])) for placed in poses.values())
 
@@ -144,13 +144,13 @@ class RobotFigure:
         for handle in reversed(self._handles):
             handle.remove()
         self._handles, self._labels, self._frames, self._values = [], [], {}, {}
-        self._text, self.robot_name, self.reach = text, name, reach_of(tree)
-        scene, links = self._server.scene, tree.below()
+        self._text, self.robot_name, self.reach = text, name, compute_reach(tree)
+        scene, links = self._server.scene, tree.list_subtree()
         paths = {tree.name: f"{WORLD}/{self._name}/{tree.name}"}
         self._handles.append(scene.add_frame(paths[tree.name], show_axes=False))
         for parent in links:
             for child in parent.children:
-                path, (wxyz, position) = f"{paths[parent.name]}/{child.name}", _placed(child.pose)
+                path, (wxyz, position) = f"{paths[parent.name]}/{child.name}", _convert_pose(child.pose)
                 frame = scene.add_frame(path, show_axes=False, wxyz=wxyz, position=position)
                 paths[child.name], self._frames[child.joint] = path, (child, frame)
                 self._handles.append(frame)
@@ -158,7 +158,7 @@ class RobotFigure:
             for k, (rgba, mesh) in enumerate(self._meshes(link)):
                 self._handles.append(self._draw_mesh(f"{paths[link.name]}/mesh{k}", link.name, mesh, rgba))
         if self._on_click is not None:
-            for leg, link in hips(links).items():
+            for leg, link in find_hips(links).items():
                 label = scene.add_label(
                     f"{paths[link]}/name", leg, position=(0.0, 0.0, 0.2 * self.reach), anchor="bottom-center"
                 )
@@ -202,13 +202,13 @@ class RobotFigure:
             value = positions.get(name)
             if value is None or abs(value - self._values.get(name, np.inf)) < 3e-4:
                 continue
-            frame.wxyz, position = _placed(link.pose_at(value))
+            frame.wxyz, position = _convert_pose(link.pose_at(value))
             if link.kind == "prismatic":
                 frame.position = position
             self._values[name] = value
 
 
-def hips(links: Sequence[TreeLink]) -> dict[str, str]:
+def find_hips(links: Sequence[TreeLink]) -> dict[str, str]:
     """Return {leg: its first moving link}; links are named <link>_<leg>, and a leg has a link foot_<leg>."""
     names, found = {link.name for link in links}, {}
     for link in links:
@@ -234,7 +234,7 @@ def _mesh(shape: Shape) -> trimesh.Trimesh:
     return mesh.apply_transform(shape.pose)
 
 
-def _placed(g: np.ndarray) -> tuple[tuple[float, float, float, float], tuple[float, ...]]:
+def _convert_pose(g: np.ndarray) -> tuple[tuple[float, float, float, float], tuple[float, ...]]:
     """Return the quaternion w, x, y, z and the position of a pose (4, 4), as viser takes them."""
     x, y, z, w = quaternion_from_rotation(g[:3, :3])
     return (w, x, y, z), tuple(g[:3, 3].tolist())
@@ -263,7 +263,7 @@ class Surroundings:
         ground = self._ground or Ground()
         self._world.position = (-x, -y, -(ground.slope_x * x + ground.slope_y * y))
 
-    def ground(self, ground: Ground, around: npt.ArrayLike = (0.0, 0.0)) -> None:
+    def draw_ground(self, ground: Ground, around: npt.ArrayLike = (0.0, 0.0)) -> None:
         """Draw the ground around a place (2,) [m]; to be called again as the robot walks.
 
         A plane is a grid, a rough or stepped ground a mesh. It is sent to the browser when the ground has changed,
@@ -281,27 +281,27 @@ class Surroundings:
         self._grid.visible = plane
         if plane:
             height, *normal = ground.surface(x, y)
-            self._grid.wxyz, self._grid.position = _placed(pose(turn_upright(np.array(normal)).T, (x, y, height)))
+            self._grid.wxyz, self._grid.position = _convert_pose(pose(turn_upright(np.array(normal)).T, (x, y, height)))
         else:
-            relief = _shaded(*ground_mesh(ground, x, y))
+            relief = _shade(*ground_mesh(ground, x, y))
             scene = self._server.scene
             self._drawn[MESH] = scene.add_mesh_trimesh(MESH, relief, cast_shadow=False, receive_shadow=False)
 
-    def path(self, points: np.ndarray) -> None:
+    def draw_path(self, points: np.ndarray) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
         self._draw_line(f"{WORLD}/path", points, "predicted path")
 
-    def trail(self, points: np.ndarray) -> None:
+    def draw_trail(self, points: np.ndarray) -> None:
         """Draw the trail of the robot: points (k, 3) [m], the oldest first; hide it if there are fewer than two."""
         lines = 256  # at least, some of length zero: the browser processes new shapes slowly
         self._draw_line(f"{WORLD}/trail", points[-lines - 1 :], "trail", lines)
 
-    def polygon(self, points: np.ndarray) -> None:
+    def draw_polygon(self, points: np.ndarray) -> None:
         """Draw the support polygon with corners (k, 3) [m], in the body's axes, in order; hide it if fewer than two."""
         corners = np.asarray(points, float).reshape(-1, 3)
         self._draw_line(f"{self._body}/support_polygon", np.concatenate([corners, corners[:1]]), "support polygon")
 
-    def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
+    def draw_forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
         """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in the body's axes."""
         feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
         keep = np.linalg.norm(forces, axis=1) > 0.3
@@ -313,7 +313,7 @@ class Surroundings:
         elif arrows is not None:
             arrows.points, arrows.visible = points if len(points) else arrows.points, len(points) > 0
 
-    def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, Colour]]) -> None:
+    def draw_spheres(self, places: Mapping[str, tuple[npt.ArrayLike, Colour]]) -> None:
         """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}, and hide those of earlier calls."""
         for name, (place, colour) in places.items():
             if name not in self._spheres:
@@ -346,7 +346,7 @@ class Surroundings:
         self._drawn[path] = self._server.scene.add_line_segments(path, segments, _colour(what), thickness=0.004)
 
 
-def _shaded(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
+def _shade(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
     """Return the mesh as a trimesh with colours of a relief lit from the side: the browser's light is too even."""
     import trimesh  # comes with viser
 

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
-from hexapod_dynamics.view.access import EVERYWHERE, Access
+from hexapod_dynamics.view.access import ANY_ADDRESS, Access
 from hexapod_dynamics.view.client_messages import ALIVE, DRIVE, SLOW, STOP, Control, MessageFilter, read_axes
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class WebPage:
         """End the server."""
         import rich
 
-        with _replaced(rich.get_console(), "quiet", True):  # viser reports its end; the launch reports it already
+        with _replace(rich.get_console(), "quiet", True):  # viser reports its end; the launch reports it already
             self.server.stop()
 
     def _start(self, viser: ModuleType, host: str) -> viser.ViserServer:
@@ -110,14 +110,14 @@ class WebPage:
             if host is not marked:  # another viser server of this process
                 return real(handler, host, port, **options)
             served.append(options)
-            options["process_request"], options["create_connection"] = self._answer, connection_class(self)
+            options["process_request"], options["create_connection"] = self._answer, make_connection_class(self)
             options |= {"max_size": 2**16, "logger": _quiet_logger(), "sock": self._socket}
             return real(handler, **options)
 
         with (
             _starting,
-            _replaced(servers, "serve", serve),
-            _replaced(rich.get_console(), "quiet", True),  # viser prints the address without the token
+            _replace(servers, "serve", serve),
+            _replace(rich.get_console(), "quiet", True),  # viser prints the address without the token
         ):
             server = viser.ViserServer(host=marked, port=self.port, label="hexapod_dynamics", verbose=False)
         if len(served) != 1 or server.get_port() != self.port:
@@ -160,7 +160,7 @@ class WebPage:
             self._pages = {self.title: (text, gzip.compress(text, 6))}
         return self._pages[self.title]
 
-    def admits(self, connection: ServerConnection, raw: object) -> bool:
+    def is_admitted(self, connection: ServerConnection, raw: object) -> bool:
         """Whether a message of a page goes on to viser; called in the thread of the server."""
         import msgspec
 
@@ -172,7 +172,7 @@ class WebPage:
         if client is None or not isinstance(message, dict):
             self.dropped["format"] += 1
             return False
-        if problem := self._filter.problem(client, message):
+        if problem := self._filter.find_problem(client, message):
             self.dropped[problem] += 1
             return False
         kind = message["type"]
@@ -246,7 +246,7 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(
             host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        both = family == socket.AF_INET6 and host in EVERYWHERE  # "::" is every address, of IPv4 too
+        both = family == socket.AF_INET6 and host in ANY_ADDRESS  # "::" is every address, of IPv4 too
         # with the port as it was given: getaddrinfo makes 4464 of 70000
         return socket.create_server((address[0], port), family=family, backlog=100, dualstack_ipv6=both)
     except (OSError, UnicodeError, OverflowError) as error:  # no name of a host, no number of a port
@@ -267,8 +267,8 @@ def read_client(viser: ModuleType) -> tuple[str, str]:
     return before, after
 
 
-def connection_class(page: WebPage) -> type[ServerConnection]:
-    """Return the class of a websocket connection whose messages pass `page.admits`."""
+def make_connection_class(page: WebPage) -> type[ServerConnection]:
+    """Return the class of a websocket connection whose messages pass `page.is_admitted`."""
     from websockets.asyncio.server import ServerConnection
 
     class CheckedConnection(ServerConnection):
@@ -278,7 +278,7 @@ def connection_class(page: WebPage) -> type[ServerConnection]:
             """Return the next message that is allowed."""
             while True:
                 raw = await super().recv(*args, **options)
-                if page.admits(self, raw):
+                if page.is_admitted(self, raw):
                     return raw
 
     return CheckedConnection
@@ -298,7 +298,7 @@ def _quiet_logger() -> logging.Logger:
 
 
 @contextlib.contextmanager
-def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
+def _replace(owner: object, name: str, value: object) -> Iterator[None]:
     """Set an attribute for a while."""
     real = getattr(owner, name)
     setattr(owner, name, value)

@@ -129,7 +129,7 @@ def test_commands_as_fast_as_the_servos_are_not_clamped_for_coming_late_and_then
     for k, t in enumerate(arrivals(jitter)):
         way = 20 - abs(k % 40 - 20)  # to and fro
         asked = command(-1.0 + 0.02 * SETTINGS.speed_limit * way)
-        guard.update(asked, STILL, time.begin(t, guard.unused, 0.3))
+        guard.update(asked, STILL, time.begin_motion(t, guard.unused, 0.3))
     assert guard.clamped["speed"] == 0
 
 
@@ -141,7 +141,7 @@ def test_late_commands_never_add_up_to_more_than_the_speed_over_the_time_and_one
     for k, pause in enumerate(pauses):
         t += pause
         wanted = 1e3 if k >= begin else 0.0  # it stands, then hurries
-        places.append((t, guard.update(np.array([wanted]), np.zeros(1), time.begin(t, guard.unused, 0.3))[0]))
+        places.append((t, guard.update(np.array([wanted]), np.zeros(1), time.begin_motion(t, guard.unused, 0.3))[0]))
     for (before, start), (after, end) in zip(places, places[1:] + places[:1], strict=True):
         assert end - start <= guard.settings.speed_limit * (max(after - before, 0.0) + 0.02) + 1e-9
     assert places[-1][1] <= guard.settings.speed_limit * (places[-1][0] - places[0][0] + 0.04)

@@ -23,7 +23,7 @@ def test_it_walks_by_itself_until_somebody_commands_it_and_never_after_a_restart
 def fallen(time=10.0):
     permit = WalkPermit()
     permit.command(time, GO)
-    permit.see(True, False)
+    permit.update_fall(True, False)
     return permit
 
 
@@ -39,7 +39,7 @@ def test_upright_again_it_waits_for_a_new_command(again):
     permit = again(fallen())
     assert permit.fallen  # also after the restart, until somebody has seen it upright
     permit.command(10.9, GO)
-    permit.see(False, True)
+    permit.update_fall(False, True)
     assert not permit.fallen and not permit.may_walk
     for k in range(50):  # a joystick that is still pushed
         assert not permit.command(11.0 + 0.1 * k, GO)
@@ -50,7 +50,7 @@ def test_upright_again_it_waits_for_a_new_command(again):
 
 def test_a_pause_of_the_commands_makes_the_next_one_new():
     permit = fallen()
-    permit.see(False, True)
+    permit.update_fall(False, True)
     assert not permit.command(10.5, GO)
     assert permit.command(11.6, GO)
 
@@ -58,9 +58,9 @@ def test_a_pause_of_the_commands_makes_the_next_one_new():
 def test_a_stop_before_it_was_upright_does_not_release_it_and_a_second_fall_stops_it_again():
     permit = fallen()
     permit.command(10.1, STOP)
-    permit.see(False, True)
+    permit.update_fall(False, True)
     assert not permit.command(10.2, GO)
     permit.command(10.3, STOP)
     assert permit.command(10.4, GO)
-    permit.see(True, False)
+    permit.update_fall(True, False)
     assert not permit.may_walk

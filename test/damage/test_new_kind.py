@@ -11,9 +11,9 @@ from support.bent_joint import BENT
 from hexapod_dynamics.damage import KINDS, LIMP, Registry, list_losses
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.gait.legs import present_legs
+from hexapod_dynamics.gait.legs import prepare_legs
 from hexapod_dynamics.learning.environments import RandomDamage
-from hexapod_dynamics.parameters.damage_manager import parameters_of
+from hexapod_dynamics.parameters.damage_manager import list_parameters
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
 from hexapod_dynamics.robot.urdf import to_urdf
@@ -24,7 +24,7 @@ WHOLE = Morphology.whole(ROBOT)
 
 @pytest.fixture(autouse=True)
 def registered():
-    with KINDS.including(BENT):
+    with KINDS.include(BENT):
         yield
 
 
@@ -34,7 +34,7 @@ def bent():
 
 
 def test_each_link_has_its_parameter(bent):
-    found = {parameter.name: parameter for parameter in parameters_of(bent)}["bent.RF.tibia"]
+    found = {parameter.name: parameter for parameter in list_parameters(bent)}["bent.RF.tibia"]
     assert (found.default, found.low, found.high) == (0.35, -2.0 * np.pi, 2.0 * np.pi)
     assert "bent joint of link RF.tibia" in found.description
     assert WHOLE.parameters()["bent.RF.tibia"] == 0.0
@@ -88,9 +88,9 @@ def test_urdf_and_mjcf_have_the_joint_fixed_in_its_colour(bent):
 
 
 def test_the_gait_holds_the_leg_up_unless_the_kind_says_that_it_walks(bent):
-    assert present_legs(ROBOT, bent)[1] == ["RF"]
+    assert prepare_legs(ROBOT, bent)[1] == ["RF"]
     walking = WHOLE.with_damage(ROBOT.leg_names.index("RF"), 2, dataclasses.replace(BENT, leg_walks=True), 0.35)
-    assert present_legs(ROBOT, walking)[1] == []
+    assert prepare_legs(ROBOT, walking)[1] == []
 
 
 def test_texts_name_it(bent):
@@ -100,7 +100,7 @@ def test_texts_name_it(bent):
 
 
 def test_random_damage_draws_it():
-    drawn = [RandomDamage().strike(np.random.default_rng(seed), WHOLE, np.zeros(18)) for seed in range(60)]
+    drawn = [RandomDamage().add_injury(np.random.default_rng(seed), WHOLE, np.zeros(18)) for seed in range(60)]
     assert any("bent by 0.300" in morphology.describe() for morphology in drawn)
 
 
@@ -112,6 +112,6 @@ def test_it_survives_pickling_as_the_one_instance(bent):
 def test_two_kinds_of_one_name_are_refused():
     with pytest.raises(ValueError, match="name limp given twice"):
         Registry((*KINDS, LIMP))
-    with pytest.raises(ValueError, match="name bent given twice"), KINDS.including(BENT):
+    with pytest.raises(ValueError, match="name bent given twice"), KINDS.include(BENT):
         pass
     assert [kind.name for kind in KINDS] == ["missing", "locked", "limp", "short", "bent"]

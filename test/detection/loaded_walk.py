@@ -10,13 +10,13 @@ import numpy as np
 from support.walks import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT
-from hexapod_dynamics.drivers.servos.health import BACK
+from hexapod_dynamics.drivers.servos.health import RECONNECTED
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.onboard.onboard import Imu
 from hexapod_dynamics.onboard.servos import Servos
-from hexapod_dynamics.onboard.simulation import RESTS, TICK, UNANSWERED
+from hexapod_dynamics.onboard.simulation import REST_TIME, TICK, UNANSWERED_SHARE
 from hexapod_dynamics.simulation import Simulator, Truth
 from hexapod_dynamics.simulation.readings import ACCELEROMETER, GYROSCOPE
 
@@ -68,7 +68,7 @@ class LoadedWalk:
         self._robot_time = self._sampled = 0.0
         self._following = False
         self._twist = 0.0, 0.0, 0.0
-        self.run(RESTS)
+        self.run(REST_TIME)
         self._twist = twist
 
     def damage(self, morphology):
@@ -143,15 +143,15 @@ class LoadedWalk:
             self.detection.set_following(self._following)
         resolution, there = ROBOT.servo.resolution, self.physics.morphology.existing_mask
         for joint in bus.reads(now):
-            if not there[joint] or self._random.random() < UNANSWERED:
-                bus.unanswered(now, joint)
+            if not there[joint] or self._random.random() < UNANSWERED_SHARE:
+                bus.process_silence(now, joint)
                 continue
             angle = float(np.floor(self._seen[joint] / resolution + 0.5) * resolution)
-            if bus.answered(now, joint, angle):
+            if bus.process_answer(now, joint, angle):
                 self._to_detector.append(("joint", now, joint, angle))
         if self._slots % 10 == 0:
             off = state.known & (not state.torque)
-            self._to_detector.append(("bus", now, state.silent & ~state.missing, off, state.back >= BACK))
+            self._to_detector.append(("bus", now, state.silent & ~state.missing, off, state.back >= RECONNECTED))
 
     def _step_detector(self, now):
         while self._to_detector:

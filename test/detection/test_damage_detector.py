@@ -53,7 +53,7 @@ def first(blind, seconds):
 @on_a_copy
 def test_a_broken_tibia_whose_servo_answers_is_found(third_walk, leg, fraction):
     blind = third_walk
-    blind.damage(WHOLE.broken(f"{leg}.tibia", fraction))
+    blind.break_parts(WHOLE.broken(f"{leg}.tibia", fraction))
     decision, took = first(blind, 2.0 * CYCLE)
     assert decision.text.startswith(f"{leg}.tibia broken off")
     assert took < 1.5 * CYCLE
@@ -63,7 +63,7 @@ def test_a_broken_tibia_whose_servo_answers_is_found(third_walk, leg, fraction):
 @on_a_copy
 def test_two_tibias_that_break_at_once_are_found_within_two_cycles(first_walk):
     blind = first_walk
-    blind.damage(WHOLE.broken("LM.tibia", 0.05).broken("RM.tibia", 0.05))
+    blind.break_parts(WHOLE.broken("LM.tibia", 0.05).broken("RM.tibia", 0.05))
     blind.run(2.0 * CYCLE)
     found = {name for decision in blind.decisions for name in decision.values}
     assert found == {"remaining.LM.tibia", "remaining.RM.tibia"}
@@ -73,7 +73,7 @@ def test_two_tibias_that_break_at_once_are_found_within_two_cycles(first_walk):
 def test_a_locked_joint_is_found_with_its_angle_and_told_from_a_limp_one(first_walk):
     blind = first_walk
     angle = float(blind.physics.q[4])
-    blind.damage(WHOLE.locked("LM.femur", angle))
+    blind.break_parts(WHOLE.locked("LM.femur", angle))
     decision, took = first(blind, 2.0 * CYCLE)
     assert decision.values["locked.LM.femur"] is True
     assert decision.values["locked_at.LM.femur"] == pytest.approx(angle, abs=2 * ROBOT.servo.resolution)
@@ -82,18 +82,18 @@ def test_a_locked_joint_is_found_with_its_angle_and_told_from_a_limp_one(first_w
 
 def test_a_limp_joint_is_found():
     blind = walk(2)
-    blind.damage(WHOLE.limp("RM.femur"))
+    blind.break_parts(WHOLE.limp("RM.femur"))
     decision, took = first(blind, 2.0 * CYCLE)
     assert decision.values == {"limp.RM.femur": True} and took < 1.5 * CYCLE
 
 
 def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when_plugged_in():
     blind = walk(4)
-    blind.damage(WHOLE.without("RM", "LM"))
+    blind.break_parts(WHOLE.without("RM", "LM"))
     blind.run(0.8)
     assert blind.declared == WHOLE.without("RM", "LM")
     assert {decision.text.partition(":")[0] for decision in blind.decisions} == {"RM missing", "LM missing"}
-    blind.damage(WHOLE.without("LM"))
+    blind.break_parts(WHOLE.without("LM"))
     # The bus asks one of the six missing servos each half second; each has to answer twice, and answers get lost.
     blind.run(10.0, until=lambda blind: blind.declared.has_leg("RM"))
     assert blind.declared == WHOLE.without("LM")
@@ -103,7 +103,7 @@ def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when
 def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(adaptive):
     """A leg that the new plan drags out of reach follows its command late: it was declared limp."""
     blind = adaptive
-    blind.damage(WHOLE.without("RR", "RF"))
+    blind.break_parts(WHOLE.without("RR", "RF"))
     begin = blind.physics.position[0]
     blind.run(8.0)
     assert blind.declared == WHOLE.without("RR", "RF")
@@ -115,7 +115,7 @@ def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs(adaptive):
     """It stays where it is, whatever the model makes of it: 2 to 5 s later a healthy foot was declared broken off."""
     blind = adaptive
     blind.run(2.6)
-    blind.damage(WHOLE.limp("LR.coxa"))
+    blind.break_parts(WHOLE.limp("LR.coxa"))
     blind.run(2.0)
     assert blind.declared == WHOLE.limp("LR.coxa")
     begin = blind.physics.position[0]
@@ -132,10 +132,10 @@ def test_a_foot_that_is_lost_soon_after_a_leg_is_found(adaptive):
     """
     blind = adaptive
     blind.run(2.6)
-    blind.damage(WHOLE.without("LF"))
+    blind.break_parts(WHOLE.without("LF"))
     blind.run(5.8)
     assert blind.declared == WHOLE.without("LF")
-    blind.damage(WHOLE.without("LF").broken("RF.tibia", 0.05))
+    blind.break_parts(WHOLE.without("LF").broken("RF.tibia", 0.05))
     blind.run(2.0 * CYCLE)
     healthy = WHOLE.parameters()
     assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", "RF"}
@@ -150,9 +150,9 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
 
     def lose(first, second):
         one = WHOLE.broken(f"{first}.tibia", 0.05)
-        blind.damage(one)
+        blind.break_parts(one)
         assert blind.run(2.0, until=lambda blind: not blind.declared.is_intact)
-        blind.damage(one.broken(f"{second}.tibia", 0.05))
+        blind.break_parts(one.broken(f"{second}.tibia", 0.05))
         begin = blind.time
         assert blind.run(4.0, until=lambda blind: len(blind.decisions) > 1)
         found = {name for decision in blind.decisions for name in decision.values}

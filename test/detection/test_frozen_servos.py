@@ -56,7 +56,7 @@ def frozen():
 @on_a_copy
 def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence(frozen):
     walk = frozen
-    walk.damage(WHOLE.without("RM"))
+    walk.break_parts(WHOLE.without("RM"))
     assert walk.run(2.0, lambda w: not w.declared.has_link("RM", "coxa"))
 
 
@@ -71,5 +71,5 @@ def test_the_detector_finds_nothing_in_a_frozen_robot_and_damage_after_the_stop(
     walk.twist[0] = 0.077
     walk.run(5.0)
     assert walk.decisions == []
-    walk.damage(WHOLE.broken("LM.tibia", 0.5))
+    walk.break_parts(WHOLE.broken("LM.tibia", 0.5))
     assert walk.run(4.0, lambda w: w.declared.remaining("LM", "tibia") < 1.0)

@@ -32,7 +32,7 @@ def test_no_healthy_joint_is_declared_while_processes_stand_still_for_moments(lo
     walk.rest()
     walk.run(6.0)
     assert walk.decisions == [] and walk.detector.missing_inputs(walk.time) == []
-    walk.damage(WHOLE.broken("RM.tibia", 0.05))
+    walk.break_parts(WHOLE.broken("RM.tibia", 0.05))
     walk.run(6.0, until=lambda walk: walk.decisions)
     assert [decision.text.partition(" ")[0] for decision in walk.decisions] == ["RM.tibia"]
 
@@ -56,7 +56,7 @@ def walk():
 @on_a_copy
 def test_a_joint_that_is_locked_on_a_loaded_computer_is_found(walk, joint):
     index = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
-    walk.damage(WHOLE.locked(joint, float(walk.physics.q[index])))
+    walk.break_parts(WHOLE.locked(joint, float(walk.physics.q[index])))
     assert walk.run(8.0, until=lambda walk: walk.decisions)
     assert [decision.text.partition(" locked")[0] for decision in walk.decisions] == [joint]
 
@@ -66,6 +66,6 @@ def test_a_locked_joint_is_found_within_two_cycles_at_each_pace_of_the_bus(joint
     walk = LoadedWalk({}, 3, reads=reads)
     walk.run(6.0)
     index = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
-    walk.damage(WHOLE.locked(joint, float(walk.physics.q[index])))
+    walk.break_parts(WHOLE.locked(joint, float(walk.physics.q[index])))
     assert walk.run(2.4, until=lambda walk: walk.decisions)
     assert [decision.text.partition(" locked")[0] for decision in walk.decisions] == [joint]

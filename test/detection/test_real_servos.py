@@ -14,7 +14,7 @@ def broken_walk(seed, damage, physics="mujoco"):
     walk, random = servo_walk(seed, "real", physics=physics)
     walk.run(WARM_UP + random.uniform(0.0, 1.3))
     assert walk.decisions == []
-    walk.damage(damage)
+    walk.break_parts(damage)
     return walk, walk.time
 
 

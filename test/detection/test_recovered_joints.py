@@ -23,21 +23,21 @@ def walk():
 
 @on_a_copy
 def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot(walk):
-    walk.damage(WHOLE.locked("LM.femur", 0.7))
+    walk.break_parts(WHOLE.locked("LM.femur", 0.7))
     assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
     walk.run(2.0)
-    walk.damage(WHOLE)
+    walk.break_parts(WHOLE)
     assert walk.run(4.0, until=lambda walk: walk.declared.is_intact), walk.declared.describe()
     walk.run(6.0)
     assert walk.declared.is_intact, walk.decisions
-    walk.damage(WHOLE.broken("RM.tibia", 0.05))
+    walk.break_parts(WHOLE.broken("RM.tibia", 0.05))
     assert walk.run(2.6, until=lambda walk: not walk.declared.is_intact), "two cycles, as on a fresh robot"
     assert walk.declared.remaining("RM", "tibia") < 1.0
 
 
 def test_a_joint_that_stays_damaged_is_not_taken_back():
     walk = walk_of(4)
-    walk.damage(WHOLE.limp("RR.femur"))
+    walk.break_parts(WHOLE.limp("RR.femur"))
     walk.run(12.0)
     assert walk.declared == WHOLE.limp("RR.femur")
 
@@ -95,12 +95,12 @@ def test_a_joint_is_taken_back_once():
 def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(walk):
     """The servo holds the last set-point: locks near it were never taken back."""
     k = ROBOT.joint_names.index("coxa_joint_RM")
-    walk.damage(WHOLE.locked("RM.coxa", float(walk.physics.q[k])))
+    walk.break_parts(WHOLE.locked("RM.coxa", float(walk.physics.q[k])))
     assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
     # What the guard has sent last: the angle of the lock.
     walk.physics.command(np.where(np.arange(ROBOT.joint_count) == k, walk.physics.q, np.nan), 0.02)
     walk.run(2.0)
-    walk.damage(WHOLE)
+    walk.break_parts(WHOLE)
     assert walk.run(9.0, until=lambda walk: walk.declared.is_intact), walk.declared.describe()
     walk.run(6.0)
     assert walk.declared.is_intact, walk.decisions
@@ -108,7 +108,7 @@ def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(wal
 
 def test_a_joint_that_stays_locked_is_tried_and_stays_declared():
     walk = walk_of(5)
-    walk.damage(WHOLE.locked("RM.coxa", 0.1))
+    walk.break_parts(WHOLE.locked("RM.coxa", 0.1))
     walk.run(16.0)
     assert not walk.declared.is_intact and [one.text.partition(":")[0] for one in walk.decisions] == [
         "RM.coxa locked at 0.10 rad"

@@ -76,9 +76,9 @@ def test_every_fault_is_active_when_set_and_gone_when_set_back(injector):
     of_boards = {name for name in FAULTS if name.startswith("board.")}
     assert set(injector.active) == set(FAULTS) - {"servo.power", "bus.unplugged"} - of_boards
     assert bus.faults.echo and bus.faults.drop_rate == 1.0 and bus.faults.silent == {5}
-    assert servos.ids.tolist() == [1, 3, 1] and servos.temperature[1] > 85 and not servos.holding().any()
+    assert servos.ids.tolist() == [1, 3, 1] and servos.temperature[1] > 85 and not servos.are_holding().any()
     assert chip.faults.locked and chip.faults.absent and injector._sensor.identity == 255
     injector.set({name: fault.healthy for name, fault in FAULTS.items()})
-    assert injector.active == [] and servos.ids.tolist() == [5, 3, 1] and servos.holding().all()
+    assert injector.active == [] and servos.ids.tolist() == [5, 3, 1] and servos.are_holding().all()
     assert not bus.faults.echo and bus.faults.silent == set() and not chip.faults.draw_error()
     assert injector._sensor.identity == 0x68

@@ -97,7 +97,7 @@ class Rig:
         self.chain = ServoChain(self.bus, MAP)
         self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []
-        self.guard = PoseGuard.of_robot(ROBOT)  # of 30 N m/rad
+        self.guard = PoseGuard.from_robot(ROBOT)  # of 30 N m/rad
         # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
         self.control = ServoSupervisor(self.chain, self.guard, SupervisorSettings(np.zeros(18)), self.told.append)
         self._marks = (0, 0)
@@ -117,7 +117,7 @@ class Rig:
         hanging = np.zeros(18)
         while not self._stop.wait(0.004):
             now = time.monotonic()
-            holding = self.servos.holding()
+            holding = self.servos.are_holding()
             hanging = np.where(holding, 0.0, np.minimum(hanging + 0.02, 0.4))
             setpoints = self.servos.setpoints(now)
             with self.servos.lock:

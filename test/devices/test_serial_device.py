@@ -11,7 +11,7 @@ from hexapod_dynamics.drivers.servos.lx.protocol import FrameParser
 class Silent(SerialDevice):
     """A device that answers nothing."""
 
-    def obey(self, packet, end):
+    def execute_frame(self, packet, end):
         """Ignore it."""
 
 
@@ -22,7 +22,7 @@ def test_events_of_other_threads_are_all_executed_and_the_device_lives_on(tmp_pa
 
     def put(many=4000):
         for k in range(many):
-            device.at(time.monotonic() + 1e-3 * (k % 97), done.append, -1.0)
+            device.schedule(time.monotonic() + 1e-3 * (k % 97), done.append, -1.0)
 
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

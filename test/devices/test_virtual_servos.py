@@ -48,8 +48,8 @@ def test_latched_moves_start_together_and_only_once():
 def test_a_limp_servo_starts_its_move_where_it_hangs():
     servos = VirtualServos([1], [1], [0.0])
     servos.set_angles(np.array([0.4]))
-    assert not servos.holding()[0]
+    assert not servos.are_holding()[0]
     (frame,) = lx.FrameParser().feed(lx.move_time(1, 0.0, 1.0))
     servos.execute(frame, 0.0)
-    assert servos.holding()[0]
+    assert servos.are_holding()[0]
     assert servos.setpoints(0.5)[0] == pytest.approx(0.2, abs=COUNT)

@@ -12,7 +12,7 @@ from support.lx_rig import make_device
 
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.simulated_port import PortClaim, proved_device
+from hexapod_dynamics.drivers.simulated_port import PortClaim, find_proved_device
 from hexapod_dynamics.errors import DeviceError
 
 SIMULATOR = """
@@ -32,7 +32,7 @@ def killed(tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(support.lx_rig.__file__).parents[1])
     assert process.stdout.readline() == b"up\n"
     port = os.readlink(link)
-    assert proved_device(link) == port
+    assert find_proved_device(link) == port
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
@@ -60,7 +60,7 @@ def test_a_killed_simulators_link_is_not_opened_whoever_has_its_terminal_now(kil
 
 def _proved(link):
     try:
-        return proved_device(link)
+        return find_proved_device(link)
     except DeviceError as error:
         raise BusError(str(error)) from error
 
@@ -69,7 +69,7 @@ def test_the_next_simulator_takes_a_dead_ones_place(killed):
     link, _port = killed
     rig = make_device(link)
     rig.start()
-    assert proved_device(link) == os.readlink(link)
+    assert find_proved_device(link) == os.readlink(link)
     rig.stop()
     assert not list(link.parent.iterdir())
 
@@ -79,7 +79,7 @@ def test_a_second_simulator_of_the_same_robot_is_refused(tmp_path):
     rig.start()
     with pytest.raises(DeviceError, match=f"another simulator .process {os.getpid()}.*ROS_DOMAIN_ID"):
         second.start()
-    assert proved_device(tmp_path / "bus")
+    assert find_proved_device(tmp_path / "bus")
     rig.stop()
     second._thread = rig._thread  # was never started
     second.stop()
@@ -89,13 +89,13 @@ def test_another_launchs_port_and_one_that_points_elsewhere_are_refused(tmp_path
     link = tmp_path / "bus"
     rig = make_device(link, session="a")
     rig.start()
-    assert proved_device(link, "a") == proved_device(link) == os.readlink(link)
+    assert find_proved_device(link, "a") == find_proved_device(link) == os.readlink(link)
     with pytest.raises(DeviceError, match="another launch"):
-        proved_device(link, "b")
+        find_proved_device(link, "b")
     link.unlink()
     link.symlink_to("/dev/null")
     with pytest.raises(DeviceError, match="points to /dev/null"):
-        proved_device(link, "a")
+        find_proved_device(link, "a")
     rig.stop()
 
 
@@ -104,7 +104,7 @@ def test_a_record_that_others_can_write_to_is_not_believed(tmp_path):
     claim.name("/dev/pts/1")
     (tmp_path / "bus.owner").chmod(0o666)
     with pytest.raises(DeviceError, match="only this user can write to"):
-        proved_device(tmp_path / "bus")
+        find_proved_device(tmp_path / "bus")
     claim.release()
 
 
@@ -113,7 +113,7 @@ def test_an_unplugged_port_is_not_opened_until_it_is_back(tmp_path):
     rig.start()
     rig.unplug()
     with pytest.raises(DeviceError, match="it is not opened"):
-        proved_device(tmp_path / "bus")
+        find_proved_device(tmp_path / "bus")
     rig.plug_in()
-    assert proved_device(tmp_path / "bus")
+    assert find_proved_device(tmp_path / "bus")
     rig.stop()

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from hexapod_dynamics.drivers.thread_priority import prefer_this_process, prefer_this_thread
+from hexapod_dynamics.drivers.thread_priority import raise_process_priority, raise_thread_priority
 
 
 def in_a_thread(work):
@@ -24,7 +24,7 @@ def refuse(*_arguments):
 
 def test_where_it_is_permitted_the_thread_alone_has_a_real_time_priority():
     def work():
-        return prefer_this_thread(12), os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
+        return raise_thread_priority(12), os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
 
     before = os.sched_getscheduler(0)
     told, policy, priority = in_a_thread(work)
@@ -39,11 +39,11 @@ def test_else_it_has_a_nice_value_else_none_and_the_log_has_a_line_at_debug_leve
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     monkeypatch.setattr(os, "setpriority", lambda *arguments: asked.append(arguments))
     caplog.set_level(logging.DEBUG)
-    assert in_a_thread(lambda: (prefer_this_thread(12), threading.get_native_id()))[0] == "nice -10"
+    assert in_a_thread(lambda: (raise_thread_priority(12), threading.get_native_id()))[0] == "nice -10"
     assert len(asked) == 1 and asked[0][2] == -10 and asked[0][1] != os.getpid()
     assert [record.levelname for record in caplog.records] == ["DEBUG"]
     monkeypatch.setattr(os, "setpriority", refuse)
-    assert in_a_thread(lambda: prefer_this_thread(12)) == "normal"
+    assert in_a_thread(lambda: raise_thread_priority(12)) == "normal"
     assert {record.levelname for record in caplog.records} == {"DEBUG"} and "thread bus" in caplog.text
 
 
@@ -60,5 +60,5 @@ def test_a_thread_that_has_ended_meanwhile_keeps_no_other_one_from_its_priority(
     monkeypatch.setattr(os, "listdir", lambda _path: ["11", "12", "13"])
     for name in ("sched_setscheduler", "setpriority"):
         monkeypatch.setattr(os, name, refuse if name in refused else prefer)
-    assert prefer_this_process(10) == told
+    assert raise_process_priority(10) == told
     assert preferred == [12, 13]

@@ -82,19 +82,19 @@ def test_info_tells_what_remains(legs, bend, speed):
     nudot, forces, info = MODEL.constrained_forward_dynamics(*given, legs, info=True)
     remaining = np.linalg.norm(tip_accelerations(*given[:3], nudot, legs), axis=1).max()
     assert info.residual == pytest.approx(remaining, rel=1e-6, abs=1e-4)
-    assert info.holds == (info.residual <= info.tolerance) and info.tolerance >= TOLERANCE
+    assert info.are_held == (info.residual <= info.tolerance) and info.tolerance >= TOLERANCE
     assert info.rows == 3 * len(legs) and 0 < info.rank <= info.rows
     assert info.damping > 0 and info.iterations >= 1
     assert tuple(forces) == tuple(legs)
     if bend == 0.7:
-        assert info.rank == info.rows and info.holds
+        assert info.rank == info.rows and info.are_held
     if bend == 0.0:
         lost = np.linalg.matrix_rank(np.concatenate([tip_rows(given[1], leg) for leg in legs]), tol=1e-8)
         assert info.rank == lost
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert len(MODEL.constrained_forward_dynamics(*given, legs)) == 2
-    assert bool(caught) == (not info.holds)
+    assert bool(caught) == (not info.are_held)
 
 
 def tip_rows(q, leg):
@@ -107,7 +107,7 @@ def test_straight_legs_move_as_pinocchios_proximal_solver_says(seed, count):
     given, legs = state(seed, 0.0, 0.0), ROBOT.leg_names[:count]
     theirs = pinocchio_solution(*given, legs, pin.ProximalSettings(1e-10, 1e-7, 200))
     ours, forces, info = MODEL.constrained_forward_dynamics(*given, legs, info=True)
-    assert info.holds and all(np.linalg.norm(force) < 1e3 for force in forces.values())
+    assert info.are_held and all(np.linalg.norm(force) < 1e3 for force in forces.values())
     assert np.abs(ours - theirs).max() < 1e-5 * np.abs(theirs).max()
 
 
@@ -115,4 +115,4 @@ def test_a_stance_of_nobody_has_nothing_to_hold():
     given = state(0, 0.5, 1.0)
     nudot, forces, info = MODEL.constrained_forward_dynamics(*given, [], info=True)
     assert np.array_equal(nudot, MODEL.forward_dynamics(*given)) and forces == {}
-    assert (info.residual, info.rank, info.rows, info.holds) == (0.0, 0, 0, True)
+    assert (info.residual, info.rank, info.rows, info.are_held) == (0.0, 0, 0, True)

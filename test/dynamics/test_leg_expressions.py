@@ -69,7 +69,7 @@ def test_a_printed_formula_is_python_and_takes_casadi_s_symbols():
 
 
 def test_equal_formulas_are_equal():
-    s, c, m = (Polynomial.atom(name) for name in ("s1", "c1", "m1"))
+    s, c, m = (Polynomial.from_name(name) for name in ("s1", "c1", "m1"))
     assert s * s + c * c == Polynomial.constant(1.0)
     assert (m + s) * (m - s) == m * m + c * c - Polynomial.constant(1.0)
     assert str(m - m) == "0" and str(-m * s) == "-m1*s1"

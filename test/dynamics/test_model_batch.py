@@ -14,7 +14,7 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.whole_body import FEW, LEAST_SHARE
+from hexapod_dynamics.dynamics.whole_body import FEW_STATES, LEAST_SHARE
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
 
@@ -84,7 +84,7 @@ def different(rng, robot, count):
 
 @pytest.mark.parametrize(
     ("family", "kinds", "each"),
-    [(None, 3, 2 * FEW), (None, 2, 1025), (None, 300, 2), (3, 60, 1)],
+    [(None, 3, 2 * FEW_STATES), (None, 2, 1025), (None, 300, 2), (3, 60, 1)],
     ids=["some", "many", "300", "60"],
 )
 def test_few_and_many_states_of_a_morphology_are_what_each_is_alone(family, kinds, each):

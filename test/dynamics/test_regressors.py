@@ -8,7 +8,7 @@ from support.random_case import RandomCase
 from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_of_parameters, parameters_of_body
+from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_to_parameters, parameters_to_body
 from hexapod_dynamics.errors import DynamicsError
 
 MODEL = WholeBodyModel(ROBOT)
@@ -93,7 +93,7 @@ def test_a_free_robot_of_revolute_joints_shows_seven_of_each_link_and_all_of_its
 
 def test_body_and_parameters_are_inverse():
     link = ROBOT.legs[0].links[2]
-    mass, com, inertia = body_of_parameters(parameters_of_body(link.mass, link.com, link.inertia))
+    mass, com, inertia = parameters_to_body(body_to_parameters(link.mass, link.com, link.inertia))
     assert mass == link.mass
     assert_close(com, link.com, EXACT)
     assert_close(inertia, link.inertia, 1e-9)
@@ -103,4 +103,4 @@ def test_rows_that_do_not_exist_and_a_body_without_mass_are_refused_by_name():
     with pytest.raises(DynamicsError, match="one of all, base, joints"):
         MODEL.base_parameters(rows="feet")
     with pytest.raises(DynamicsError, match="positive mass"):
-        body_of_parameters(np.zeros(10))
+        parameters_to_body(np.zeros(10))

@@ -11,11 +11,11 @@ def test_memory_interpolates_and_keeps_to_its_ends():
     buffer = TimedBuffer((2,), size=8)
     for k in range(20):
         buffer.add(0.1 * k, np.array([k, 2.0 * k]))
-    np.testing.assert_allclose(buffer.at(1.55), [15.5, 31.0], atol=1e-9)
-    np.testing.assert_array_equal(buffer.at(9.0), [19, 38])
-    np.testing.assert_array_equal(buffer.at(0.0), [12, 24])  # the oldest of eight
+    np.testing.assert_allclose(buffer.interpolate(1.55), [15.5, 31.0], atol=1e-9)
+    np.testing.assert_array_equal(buffer.interpolate(9.0), [19, 38])
+    np.testing.assert_array_equal(buffer.interpolate(0.0), [12, 24])  # the oldest of eight
     for time in (1.55, 9.0, 0.0, 1.9):
-        assert buffer.element_at(time, 1) == buffer.at(time)[1]
+        assert buffer.interpolate_element(time, 1) == buffer.interpolate(time)[1]
 
 
 STILL = np.zeros(3)

@@ -10,14 +10,14 @@ from support.walks import ROBOT, WHOLE
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.estimation.filters import CALM
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
-from hexapod_dynamics.onboard.simulation import RESTS
+from hexapod_dynamics.onboard.simulation import REST_TIME
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 
 
 class World(SensedWalk):
     """A SensedWalk whose rows, 100 a second, are: time, true position and Euler angles, the same predicted."""
 
-    def __init__(self, *, imu=True, velocity=0.077, rests=RESTS, **settings):
+    def __init__(self, *, imu=True, velocity=0.077, rests=REST_TIME, **settings):
         self.has_imu, settings = imu, replace(EXACT, **settings)
         super().__init__("built_in", velocity=velocity, rests=rests, settings=settings, every=1)
         self.morphology = WHOLE
@@ -78,8 +78,8 @@ def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_predicti
     Two legs are down to the coxa for 0.8 s before the software hears of it.
     """
     world = World(velocity=0.0, rests=0.0)
-    world.observer.begin_at(40.0, 30.0, 0.0)
-    world.run(RESTS)
+    world.observer.set_start_pose(40.0, 30.0, 0.0)
+    world.run(REST_TIME)
     world.twist[0] = 0.077
     rows = world.log(3.0)
     hurt = world.morphology.without("LM.femur", "RR.femur")
@@ -224,7 +224,7 @@ def test_a_leg_that_comes_back_elsewhere_contradicts_the_model_only_if_it_does_n
     found = WHOLE
     for link, angle in zip(ROBOT.leg("RM").link_names, raised, strict=True):
         found = found if moves else found.locked(f"RM.{link}", angle)
-    world.damage(found)
+    world.break_parts(found)
     world.onboard.declare(WHOLE)
     world.run(0.5)
     if moves:

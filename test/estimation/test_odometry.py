@@ -9,7 +9,7 @@ import pytest
 from support.jethexa import ROBOT
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.odometry import PRIOR, READINGS, BandPass, SpeedFactor, StrideMeasures
+from hexapod_dynamics.estimation.odometry import PRIOR, READING_RATE, BandPass, SpeedFactor, StrideMeasures
 from hexapod_dynamics.robot import JointServo
 from hexapod_dynamics.simulation import Truth
 
@@ -44,7 +44,7 @@ def test_a_body_that_surges_and_pitches_less_or_more_than_the_model(heading):
     assert shy.surge == pytest.approx(0.4, abs=0.1) and bold.surge == pytest.approx(1.6, abs=0.1)
     assert walked(1.0, heading).surge == pytest.approx(1.0, abs=0.005)
     passed = BandPass()
-    passed.begin(0.0)
+    passed.start(0.0)
     swing = [passed.step(0.05 * math.sin(2.0 * math.pi * DT * k), DT) for k in range(1000)]
     pitching = walked(1.0, heading, pitching=0.05).pitching
     assert 0.9 * np.std(swing[500:]) < pitching < np.std(swing[500:])
@@ -79,7 +79,7 @@ def test_coxae_that_give_way_to_their_loads():
     for _ in range(200):  # readings without a load tell nothing
         strides.read_coxa(0.5, 0.0)
     assert 0.0009 < strides.deflection < 0.001
-    assert READINGS * PRIOR > 100  # some readings of the first second do not decide
+    assert READING_RATE * PRIOR > 100  # some readings of the first second do not decide
     strides.clear()
     assert strides.deflection == 0.0
 

@@ -104,5 +104,5 @@ def test_the_attitude_of_an_upward_direction_is_a_rotation_on_nose_and_tail_too(
 
 def test_a_straight_leg_has_no_statics():
     straight = np.tile([0.0, 0.0, -0.5 * math.pi], len(ROBOT.legs))[None]
-    statics = BodyStatics(ROBOT).at(straight, np.array([[0.0, 0.0, 1.0]]))
+    statics = BodyStatics(ROBOT).compute(straight, np.array([[0.0, 0.0, 1.0]]))
     assert np.isnan(statics.A).all() and statics.A.shape == (1, 6, ROBOT.joint_count)

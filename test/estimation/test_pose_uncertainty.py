@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.estimation.filters import InnovationTest
-from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SMOOTH, PoseUncertainty, Spread
+from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SPEED_SMOOTHING, PoseDrift, PoseUncertainty
 
 STEPS = 300
 NAMES = ("along", "across", "rate", "early_along", "early_across")
@@ -14,7 +14,7 @@ NAMES = ("along", "across", "rate", "early_along", "early_across")
 
 def test_the_covariance_is_that_of_drawn_errors():
     """A walk along a curve, 4000 robots whose scale, crab, turn and noise are drawn from the spread."""
-    spread, rng, count = Spread(), np.random.default_rng(0), 4000
+    spread, rng, count = PoseDrift(), np.random.default_rng(0), 4000
     uncertainty = PoseUncertainty(spread)
     deviations = np.array([[getattr(spread, n)] for n in NAMES])
     scale, crab, rate, early, aside = rng.normal(size=(5, count)) * deviations
@@ -24,7 +24,7 @@ def test_the_covariance_is_that_of_drawn_errors():
     here, smooth, walked = np.zeros(2), 0.0, 0.0
     for k in range(STEPS):
         dx = 0.008 * (1.0 + 0.9 * np.sin(2.0 * k))
-        jerk = (dx / dt - smooth) * (1.0 - np.exp(-dt / SMOOTH)) / dt
+        jerk = (dx / dt - smooth) * (1.0 - np.exp(-dt / SPEED_SMOOTHING)) / dt
         smooth, jerks = smooth + jerk * dt, jerk**2 * dt
         uncertainty.advance((dx, 0.0, dt), heading)
         walked += dx
@@ -47,7 +47,7 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
     yaws = {}
     for swing in (0.0, 0.03):
         for dt in (0.01, 0.02):
-            walk = PoseUncertainty(replace(Spread(), rate=0.0))
+            walk = PoseUncertainty(replace(PoseDrift(), rate=0.0))
             path = [0.08 * t + swing * np.sin(50.0 * t) / 50.0 for t in np.arange(0.0, 60.0, dt)]
             for dx in np.diff(path):
                 walk.advance((dx, 0.0, dt), 0.0)
@@ -57,7 +57,7 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
 
 
 def test_roll_and_pitch_are_less_certain_while_the_imu_contradicts_them():
-    walk, spread = PoseUncertainty(), Spread()
+    walk, spread = PoseUncertainty(), PoseDrift()
     walk.advance((0.0, 0.0, 0.01), 0.0, tilt_innovation=0.02)
     assert walk.pose[3, 3] == walk.pose[4, 4] == spread.tilt**2 + spread.tilt_share * 0.02**2
 
@@ -65,7 +65,7 @@ def test_roll_and_pitch_are_less_certain_while_the_imu_contradicts_them():
 def test_the_heading_is_less_certain_while_the_gyroscope_contradicts_it_and_only_then():
     walk = PoseUncertainty()
     walk.advance((0.0, 0.0, 0.01), 0.0, yaw_innovation=0.02)
-    assert abs(walk.pose[5, 5] - 0.02**2 * Spread().yaw_share) < 1e-5
+    assert abs(walk.pose[5, 5] - 0.02**2 * PoseDrift().yaw_share) < 1e-5
     walk.advance((0.0, 0.0, 0.01), 0.0)
     assert walk.pose[5, 5] < 1e-5
 
@@ -108,7 +108,7 @@ def test_a_glitch_is_no_doubt_and_a_silent_joint_is():
 
 
 def test_what_is_unknown_of_horns_and_imu_adds_to_way_and_tilt_and_not_to_the_yaw():
-    plain, spread = PoseUncertainty(), Spread(mounting=0.02, angles=0.02)
+    plain, spread = PoseUncertainty(), PoseDrift(mounting=0.02, angles=0.02)
     askew = PoseUncertainty(spread)
     for walk in (plain, askew):
         for _ in range(400):
@@ -124,7 +124,7 @@ def test_what_is_unknown_of_horns_and_imu_adds_to_way_and_tilt_and_not_to_the_ya
 
 def test_z_is_less_certain_the_further_the_robot_walks_and_on_the_way_back_only_what_turned_with_it_remains():
     """50 m along, and 25 m along and back: slopes of the world cancel on the way back, an IMU askew does not."""
-    spread, size = Spread(mounting=0.02), 0.02
+    spread, size = PoseDrift(mounting=0.02), 0.02
     deviations = {}
     for name, turns in (("along", 0), ("back", 1)):
         walk = PoseUncertainty(spread)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
-from hexapod_dynamics.estimation.pose_uncertainty import Spread
+from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift
 from hexapod_dynamics.onboard.prediction import PredictionSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
@@ -48,8 +48,8 @@ def test_what_is_mounted_off_is_in_the_covariance_of_x_y_z_and_of_the_tilt():
         inside.append(np.mean((planar > SINGLE[0]) & (planar < SINGLE[1]), axis=0))
         tilts.append(np.mean((square > TILT[0]) & (square < TILT[1])))
         # Without what is known of mountings:
-        heights.append(np.mean(np.abs(height[0][-40:]) < 2.24 * Spread().height))
-        known.append(np.mean(np.sum((tilt / Spread().tilt) ** 2, axis=1) < TILT[1]))
+        heights.append(np.mean(np.abs(height[0][-40:]) < 2.24 * PoseDrift().height))
+        known.append(np.mean(np.sum((tilt / PoseDrift().tilt) ** 2, axis=1) < TILT[1]))
     assert (np.mean(inside, axis=0) > 0.8).all() and np.mean(tilts) > 0.9  # of few walks, whose errors last
     assert np.mean(heights) < 0.7 and np.mean(known) < 0.5
 

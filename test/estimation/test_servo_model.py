@@ -34,39 +34,39 @@ def feed(band, *, ratio=1.0, trim=0.0, seconds=20.0, filter_=None, seed=0):
 @pytest.mark.parametrize("band", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("ratio", [0.85, 1.0, 1.2])
 def test_it_is_found_beside_trims_and_another_stiffness(band, ratio):
-    found = feed(band * COUNT, ratio=ratio, trim=0.3 * COUNT).band / COUNT
+    found = feed(band * COUNT, ratio=ratio, trim=0.3 * COUNT).certain_band / COUNT
     assert max(0.0, band - 0.5) <= found <= band + 0.2
 
 
 def test_what_is_learnt_follows_a_change_and_stays_within_its_bound():
     found = feed(0.0)
-    assert found.band < 0.1 * COUNT
-    assert feed(1.5 * COUNT, seconds=90.0, filter_=found).band == pytest.approx(1.5 * COUNT, abs=0.4 * COUNT)
-    assert feed(8.0 * COUNT).band == 4 * COUNT
+    assert found.certain_band < 0.1 * COUNT
+    assert feed(1.5 * COUNT, seconds=90.0, filter_=found).certain_band == pytest.approx(1.5 * COUNT, abs=0.4 * COUNT)
+    assert feed(8.0 * COUNT).certain_band == 4 * COUNT
 
 
 def test_an_identified_dead_zone_is_known_from_the_first_step_on():
     laws = (JointServo(30.0, 2.0 * COUNT, 0.02, 0.01, 1.0, 0.004, 0.02, 0.1),) * 18
-    found = DeadBandFilter.of_robot(replace(Robot.jethexa(), joint_servos=laws))
-    assert found.band == pytest.approx(2.0 * COUNT, abs=1.1e-3)
+    found = DeadBandFilter.from_robot(replace(Robot.jethexa(), joint_servos=laws))
+    assert found.certain_band == pytest.approx(2.0 * COUNT, abs=1.1e-3)
     for _ in range(60):  # nothing is read for a minute
         found.forget(1.0)
-        assert found.band == pytest.approx(2.0 * COUNT, abs=1.1e-3)
-    assert DeadBandFilter.of_robot(Robot.jethexa()).band == 0.0
+        assert found.certain_band == pytest.approx(2.0 * COUNT, abs=1.1e-3)
+    assert DeadBandFilter.from_robot(Robot.jethexa()).certain_band == 0.0
 
 
 def test_joints_without_load_say_nothing():
     found = DeadBandFilter(2, 4 * COUNT)
     for _ in range(1000):
         found.measure(0, 2 * COUNT, 0.9 * LOADED, 0.0)
-    assert found.band == 0.0
+    assert found.certain_band == 0.0
 
 
 @pytest.mark.parametrize("band", [0.0, 2.0])
 def test_the_model_of_a_walk_takes_the_learnt_band_over(band):
     walk = SensedWalk("built_in", Truth(deadband=band), gait=AdaptiveGait())
     walk.run(36.0)  # what is certain of it has grown to 0.4 counts after 12 s, to 0.8 then
-    found = walk.observer.dead_band.band / COUNT
+    found = walk.observer.dead_band.certain_band / COUNT
     assert (0.7 < found < 2.5) if band else found < 0.3
     rows = np.array(walk.rows)
     way = rows[-1, 1] - rows[-60, 1]
@@ -122,8 +122,8 @@ def test_an_identified_kind_is_that_of_the_model_from_the_first_step_on_whatever
     servo = JointServo(Robot.jethexa().servo.stiffness, feed_forward=0.0)
     robot = replace(Robot.jethexa(), joint_servos=(servo,) * 18)
     assert (
-        ServoLag.of_robot(robot).adopt_feed_forward() == 0.0
-        and ServoLag.of_robot(Robot.jethexa()).adopt_feed_forward() == 1.0
+        ServoLag.from_robot(robot).adopt_feed_forward() == 0.0
+        and ServoLag.from_robot(Robot.jethexa()).adopt_feed_forward() == 1.0
     )
 
 

@@ -12,7 +12,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.terrain import WeighingSway
-from hexapod_dynamics.gait_kinds import SWAYS
+from hexapod_dynamics.gait_kinds import SWAY_PERIOD
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_vector
@@ -385,7 +385,7 @@ def test_accelerations_are_limited_and_can_change_while_it_walks():
 
 def test_the_body_leans_over_feet_that_stay_where_they_are():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
-    legs = [LegKinematics.of(ROBOT, leg.name) for leg in ROBOT.legs]
+    legs = [LegKinematics.from_robot(ROBOT, leg.name) for leg in ROBOT.legs]
 
     def feet():
         return np.array([leg.to_base(leg.forward(gait.position[3 * k : 3 * k + 3])) for k, leg in enumerate(legs)])
@@ -418,14 +418,14 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
         gait.sense(0.0, 0.0, 0.0)
         offsets.setdefault(gait.doing, []).append(gait.data.state.body_offset.copy())
     assert not np.any(offsets["standing"])
-    assert gait.report()[SWAYS] == gait.period  # `dynamics` cannot find it in commands that do not repeat
+    assert gait.report()[SWAY_PERIOD] == gait.period  # `dynamics` cannot find it in commands that do not repeat
     swayed = np.array(offsets["walking"])
     assert np.abs(swayed).max(axis=0) == pytest.approx([0.0014, 0.0014, 0.002, 0.0, 0.0, 0.0], rel=0.02)
     twin = gait.copy()
     assert (twin.step(0.02)[0] == gait.step(0.02)[0]).all()
     gait.adjust(weighing_sway=0.0)
     steps(gait, 10)
-    assert not gait.data.state.body_offset.any() and SWAYS not in gait.report()
+    assert not gait.data.state.body_offset.any() and SWAY_PERIOD not in gait.report()
     sway = WeighingSway()
     for _ in range(200):
         sway.advance(0.02, 0.005, 0.004)

@@ -21,7 +21,7 @@ from hexapod_dynamics import background
 from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, checked_plan
+from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, check_plan
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.parts import JointServo
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -154,12 +154,12 @@ def test_a_robot_survives_the_message():
 def test_a_plan_of_other_legs_is_refused():
     plan = PlanLibrary.load(ROBOT, Path(__file__).parents[2] / "config" / "plans_jethexa.yaml").find(["RM"])
     answer = json.loads(json.dumps(vars(plan)))
-    assert checked_plan(answer, ROBOT, ("RM",), WHOLE) == plan
+    assert check_plan(answer, ROBOT, ("RM",), WHOLE) == plan
     for wrong in (answer | {"duty": float("nan")}, answer | {"sway": [0.0]}, answer | {"type": "Popen"}, {}, [], 3):
         with pytest.raises(HexapodError):
-            checked_plan(wrong, ROBOT, ("RM",), WHOLE)
+            check_plan(wrong, ROBOT, ("RM",), WHOLE)
     with pytest.raises(HexapodError, match="walks on"):
-        checked_plan(answer, ROBOT, ("LF",), WHOLE)
+        check_plan(answer, ROBOT, ("LF",), WHOLE)
 
 
 def test_a_robot_whose_plan_cannot_be_made_goes_on_with_what_it_has(monkeypatch):

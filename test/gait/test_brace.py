@@ -60,7 +60,7 @@ def sensed(*pieces, walking=True):
 
 
 def feet(joints):
-    legs = [LegKinematics.of(ROBOT, name) for name in ROBOT.leg_names]
+    legs = [LegKinematics.from_robot(ROBOT, name) for name in ROBOT.leg_names]
     return np.array([leg.to_base(leg.forward(joints[3 * k : 3 * k + 3])) for k, leg in enumerate(legs)])
 
 
@@ -90,33 +90,33 @@ NONE = {
 
 @pytest.mark.parametrize("pieces", PUSHES.values(), ids=PUSHES)
 def test_a_push_is_found_in_a_robot_that_walks_only(pieces):
-    assert sensed(*pieces).needed
-    assert not sensed(*pieces, walking=False).needed
+    assert sensed(*pieces).is_needed
+    assert not sensed(*pieces, walking=False).is_needed
 
 
 @pytest.mark.parametrize("pieces", NONE.values(), ids=NONE)
 def test_what_is_no_push(pieces):
-    assert not sensed(*pieces).needed
+    assert not sensed(*pieces).is_needed
 
 
 def test_a_slope_from_the_first_sample_on_is_no_push():
     brace = Brace(ROBOT)
     for _ in range(3000):
         brace.sense(DT, (STEEP, 0.0, 8.0), STILL, True)
-    assert not brace.needed
+    assert not brace.is_needed
 
 
 def test_one_wrong_sample_and_nan_are_no_push():
     for wrong in ((0.0, 99.0, 9.81), (math.nan, 0.0, 9.81), (1e6, 0.0, 0.0), (math.inf, 0.0, 0.0)):
         brace = sensed((DT, wrong), (1.0, LEVEL))
-        assert not brace.needed and brace.count == 0
-        assert sensed((DT, wrong), (1.0, LEVEL), (0.1, PUSH)).needed  # and it is found afterwards
+        assert not brace.is_needed and brace.count == 0
+        assert sensed((DT, wrong), (1.0, LEVEL), (0.1, PUSH)).is_needed  # and it is found afterwards
 
 
 def test_the_belly_goes_down_and_the_feet_far_out_and_all_comes_back():
     brace = sensed((0.05, PUSH))
     gait, track = STANCE.copy(), []
-    while brace.needed:
+    while brace.is_needed:
         track.append(brace.step(TICK, gait).copy())
         assert len(track) < 200
     rates = np.abs(np.diff([gait, *track], axis=0)) / TICK
@@ -154,7 +154,7 @@ def test_an_imu_that_shakes_for_ever_is_usual_after_some_braces():
     for k in range(round(60.0 / DT)):
         shake = 14.0 * math.copysign(1.0, math.sin(2.0 * math.pi * 3.0 * k * DT))
         brace.sense(DT, (0.0, shake, 9.81), STILL, True)
-        if k % 2 == 0 and brace.needed:
+        if k % 2 == 0 and brace.is_needed:
             brace.step(TICK, STANCE)
         bracing.append(brace.active)
     assert 1 <= brace.count <= 5
@@ -177,7 +177,7 @@ def test_stop_ends_it():
     brace = sensed((0.05, PUSH))
     brace.step(TICK, STANCE)
     brace.stop()
-    assert not brace.needed
+    assert not brace.is_needed
 
 
 def braced(walk):

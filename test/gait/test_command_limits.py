@@ -46,7 +46,7 @@ def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_lev
             gait.sense(0.0, np.radians(slope), 0.0)
             gait.command(speed if tick > 10 else 0.0, 0.0, 0.0)
             gait.step(0.02)
-        found.append((gait.asked[0], gait.limiter.incline.shift, gait.limiter.incline.share))
+        found.append((gait.commanded_twist[0], gait.limiter.incline.shift, gait.limiter.incline.share))
     assert found[0][0] > 0.02
     np.testing.assert_allclose(found, np.tile(found[0], (3, 1)), rtol=0.03)
 
@@ -62,7 +62,7 @@ def test_a_copy_that_is_made_while_a_slope_is_considered_finds_the_same_limits()
             twin = gait.copy()
     assert gait.limiter.incline.shift > 0.0
     assert twin.limiter.incline.shift == pytest.approx(gait.limiter.incline.shift, abs=5e-3)
-    assert twin.asked[0] == pytest.approx(gait.asked[0], rel=0.05)
+    assert twin.commanded_twist[0] == pytest.approx(gait.commanded_twist[0], rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_no_set_point_is_clamped_in_steady_walking_at_any_command(name, lost):
     robot = Robot.load(Path(__file__).parents[2] / "config" / f"{name}.yaml")
     morphology = Morphology.whole(robot).without(*LOST[lost])
     for command in ((0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 1.0), (0.3, -0.3, -0.5)):
-        gait, guard = AdaptiveGait().bind(robot, morphology), PoseGuard.of_robot(robot)
+        gait, guard = AdaptiveGait().bind(robot, morphology), PoseGuard.from_robot(robot)
         guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
         gait.command(*command)
         for _ in range(500):

@@ -12,7 +12,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait, legs
 from hexapod_dynamics.kinematics import LegKinematics, link_lengths
 
-LEGS = [LegKinematics.of(ROBOT, name) for name in ROBOT.leg_names]
+LEGS = [LegKinematics.from_robot(ROBOT, name) for name in ROBOT.leg_names]
 PHI = np.array([0.0 if leg.tripod_group == 1 else 0.5 for leg in ROBOT.legs])
 S, SH, DEPTH, T, H = 0.05, 0.012, 1e-4, 1.3, 0.12
 
@@ -239,7 +239,7 @@ def test_a_shortened_tibia_still_puts_its_foot_on_the_ground():
     hurt = WHOLE.broken("LF.tibia", 0.6)
     gait = TripodGait().bind(ROBOT, hurt)
     gait.reset(walking=True)
-    leg = LegKinematics.of(ROBOT, "LF", hurt)
+    leg = LegKinematics.from_robot(ROBOT, "LF", hurt)
     heights = [leg.forward(gait.step(0.01)[0][:3])[2] for _ in range(130)]
     assert min(heights) == pytest.approx(-H - DEPTH, abs=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.planning.library import PlanChoice
-from hexapod_dynamics.gait_kinds import KINDS, GaitKind, make
+from hexapod_dynamics.gait_kinds import KINDS, GaitKind, make_gait
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Robot
@@ -24,9 +24,9 @@ class Crawl(TripodGait):
 @pytest.fixture
 def crawl(monkeypatch):
     module = ModuleType("crawl_gait")
-    module.make = lambda kind, values: Crawl(step_length=values["step_length"], period=4.0)
+    module.make_gait = lambda kind, values: Crawl(step_length=values["step_length"], period=4.0)
     monkeypatch.setitem(sys.modules, "crawl_gait", module)
-    monkeypatch.setitem(KINDS, "crawl", GaitKind("slow", "crawl_gait:make"))
+    monkeypatch.setitem(KINDS, "crawl", GaitKind("slow", "crawl_gait:make_gait"))
 
 
 def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):
@@ -64,4 +64,4 @@ def test_a_kind_whose_plan_failed_is_tried_again_when_it_is_asked_for_again(monk
 
 def test_an_unknown_kind_is_refused_with_those_there_are():
     with pytest.raises(HexapodError, match="'gallop': allowed are auto, tripod"):
-        make("gallop", VALUES)
+        make_gait("gallop", VALUES)

@@ -13,17 +13,17 @@ from support.jethexa import ROBOT, WHOLE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.plan import mirror_partners
-from hexapod_dynamics.gait.recovery.get_up import EASES, ROLL_SPEED, YIELDS, GetUp, Phase
+from hexapod_dynamics.gait.recovery.get_up import EASING_DELAY, ROLL_SPEED, YIELDS, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import (
     GetUpLibrary,
-    best_side,
+    choose_side,
     find_get_up_library,
     joint_poses,
     legs_damaged_only_at,
     lost_legs,
 )
-from hexapod_dynamics.gait.recovery.motion import GIVES, LIFT, FollowWatch, Sensed, seated
-from hexapod_dynamics.gait.recovery.untangle import LegSpace, untangled
+from hexapod_dynamics.gait.recovery.motion import LIFT, YIELD_SHARE, FollowWatch, Measured, find_seat
+from hexapod_dynamics.gait.recovery.untangle import LegSpace, plan_moves
 
 LIBRARY = find_get_up_library(ROBOT)
 DT = 0.02
@@ -37,7 +37,7 @@ class Puppet:
     def __init__(self, up=-1.0, held=(), joints=STANCE, **settings):
         self.get_up = GetUp(ROBOT, LIBRARY, dt=DT, **settings)
         self.joints, self.held = joints.copy(), list(held)
-        self.sensed = Sensed(joints.copy(), (0.0, 0.0, up), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81 * up))
+        self.sensed = Measured(joints.copy(), (0.0, 0.0, up), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81 * up))
         self.turns, self.phases, self.moved = True, [], 0.0
         self.gait, self.start = GAIT, joints.copy()
 
@@ -75,13 +75,13 @@ def test_what_is_not_measured_is_waited_for_before_anything_moves_and_ends_it_la
     assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
     puppet.sensed.joints = joints
     for _ in range(100):
-        puppet.get_up.lack("no imu/data")
+        puppet.get_up.note_missing("no imu/data")
         puppet.tick()
     assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
     puppet.run(1.9)
     assert puppet.get_up.phase is Phase.ANNOUNCED  # it has to rest for 2 s from then on
     puppet.run(until=Phase.ROLL)
-    puppet.get_up.lack("no imu/data")
+    puppet.get_up.note_missing("no imu/data")
     assert puppet.get_up.phase is Phase.STOPPED and puppet.get_up.reason == "no imu/data"
     silent = Puppet().begin()
     silent.sensed.joints[3] = np.nan
@@ -140,7 +140,7 @@ def test_legs_are_tucked_as_far_as_the_robot_sits_as_soon_as_it_is_upright(when)
     """Without LF and LR the feet are beside the body when it sits, and the knees higher than TUCK has them."""
     lost = WHOLE.without("LF", "LR")
     GAIT.set_morphology(lost)
-    seat = seated(GAIT).reshape(-1, 3)[lost.existing_mask[::3]]
+    seat = find_seat(GAIT).reshape(-1, 3)[lost.existing_mask[::3]]
     puppet = Puppet().begin(lost)
     puppet.turns = when == "before"
     puppet.run(until=Phase.TUCK)
@@ -222,7 +222,7 @@ def swing(puppet, seconds, tilt, hertz=2.0, shakes=0.0):
 
 def test_the_joints_of_a_robot_that_swings_where_it_lies_give_way_until_it_rests():
     puppet = Puppet().begin()
-    setpoints = swing(puppet, EASES - DT, 0.03)
+    setpoints = swing(puppet, EASING_DELAY - DT, 0.03)
     assert all(one is None for one in setpoints)
     setpoints = swing(puppet, 2.0 * YIELDS, 0.03)
     changes = [np.abs(np.diff(pair, axis=0)).max() for pair in itertools.pairwise(setpoints[2:])]
@@ -334,7 +334,7 @@ def test_a_joint_that_is_caught_is_pushed_with_part_of_its_torque_until_the_moti
         pushed.append(abs(puppet.get_up.step(0.0, puppet.sensed)[4] - puppet.joints[4]))
     assert puppet.get_up.phase is Phase.BLOCKED
     limit = ROBOT.servo.torque_limit / ROBOT.servo.stiffness
-    assert max(pushed) > limit and pushed[-2] == pytest.approx(GIVES * limit)
+    assert max(pushed) > limit and pushed[-2] == pytest.approx(YIELD_SHARE * limit)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -451,7 +451,7 @@ def test_it_is_refused_while_it_is_under_way_and_without_manoeuvres():
 
 def test_a_manoeuvre_of_the_other_side_is_the_mirror_image():
     universal, partners = LIBRARY.universal, mirror_partners(ROBOT)
-    one, other = (joint_poses(ROBOT, it, np.zeros(18)) for it in (universal, universal.mirrored(partners)))
+    one, other = (joint_poses(ROBOT, it, np.zeros(18)) for it in (universal, universal.mirror(partners)))
     for name, image in partners.items():
         np.testing.assert_allclose(
             one[:, ROBOT.leg_joints(name)] * (-1.0, 1.0, 1.0), other[:, ROBOT.leg_joints(image)], atol=1e-12
@@ -459,25 +459,25 @@ def test_a_manoeuvre_of_the_other_side_is_the_mirror_image():
 
 
 def test_the_side_with_both_corner_legs_pushes():
-    assert best_side(ROBOT, ["RF"]) == "left" and best_side(ROBOT, ["LR", "LM"]) == "right"
-    assert best_side(ROBOT, ["LM"]) == "right" and best_side(ROBOT, ["LF", "RR"]) is None
+    assert choose_side(ROBOT, ["RF"]) == "left" and choose_side(ROBOT, ["LR", "LM"]) == "right"
+    assert choose_side(ROBOT, ["LM"]) == "right" and choose_side(ROBOT, ["LF", "RR"]) is None
     library = GetUpLibrary(ROBOT, [LIBRARY.universal])
     for lost, side in (["RF"], "left"), (["LR", "LM"], "right"):
-        assert [one.pushers for one in library.manoeuvres(lost)][0] == side
-        assert {one.pushers for one in library.manoeuvres(lost)} == {"left", "right"}
+        assert [one.pushers for one in library.choose(lost)][0] == side
+        assert {one.pushers for one in library.choose(lost)} == {"left", "right"}
 
 
 def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
     def lost(*names, no_coxa):
-        return [(one.lost, one.pushers) for one in LIBRARY.manoeuvres(names, no_coxa)]
+        return [(one.lost, one.pushers) for one in LIBRARY.choose(names, no_coxa)]
 
     assert lost("LM", no_coxa=["LM"]) == [((), "right"), ((), "left"), (("LM",), "right")]
     first, *_, last = lost("LF", "LM", no_coxa=["LM"])
     assert first[0] == ("LF",) and last[0] == ("LF", "LM")
-    own = LIBRARY.manoeuvres(["LM"], no_femur=["LM"])
+    own = LIBRARY.choose(["LM"], no_femur=["LM"])
     assert [(one.lost, one.pushers) for one in own] == [((), "left"), ((), "right"), (("LM",), "right")]
-    assert LIBRARY.manoeuvres(["LF"], no_femur=["LF"]) == LIBRARY.manoeuvres(["LF"])
-    assert LIBRARY.manoeuvres(["LM", "RF"], no_femur=["LM"]) == LIBRARY.manoeuvres(["LM", "RF"])
+    assert LIBRARY.choose(["LF"], no_femur=["LF"]) == LIBRARY.choose(["LF"])
+    assert LIBRARY.choose(["LM", "RF"], no_femur=["LM"]) == LIBRARY.choose(["LM", "RF"])
     both = lost("LF", "RR", no_coxa=["LF", "RR"])  # neither side has both corner legs
     assert {one[1] for one in both[:2]} == {"left", "right"} and both[2][0] == ("LF", "RR")
 
@@ -503,11 +503,11 @@ def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refuse
     library.save(tmp_path / "get_up.yaml")
     again = GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
     assert list(again) == list(library)
-    image = again.manoeuvres(["RF", "LR"])[0]
+    image = again.choose(["RF", "LR"])[0]
     assert image.lost == ("LR", "RF") and image.pushers != own.pushers and set(image.legs) == {"LF", "LM", "RR", "RM"}
-    assert again.made_for(["LF", "RR"]) and again.made_for(["LR", "RF"]) and not again.made_for(["LF"])
+    assert again.find_all(["LF", "RR"]) and again.find_all(["LR", "RF"]) and not again.find_all(["LF"])
     again.remove(["LR", "RF"])
-    assert not again.made_for(["LF", "RR"])
+    assert not again.find_all(["LF", "RR"])
     text = (tmp_path / "get_up.yaml").read_text()
     (tmp_path / "get_up.yaml").write_text(text.replace("digest: c", "digest: d"))
     with pytest.raises(HexapodError, match="digest"):
@@ -522,7 +522,7 @@ def test_crossed_legs_are_taken_apart_on_ways_that_are_clear():
     goal = start.copy()
     start[0:3], start[3:6] = (1.5, 0.0, 1.0), (-1.5, 0.0, 1.0)  # LF and LM, each on the other's side
     assert not space.is_clear(start, goal)
-    moves = [move for move in untangled(space, start, goal) if move is not None]
+    moves = [move for move in plan_moves(space, start, goal) if move is not None]
     here = start
     for move in moves:
         assert space.is_clear(here, move)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.jethexa import ROBOT
 
-from hexapod_dynamics.gait.recovery.motion import DELAY, FREE, GIVES, Yielding
+from hexapod_dynamics.gait.recovery.motion import DELAY, FREE_DISTANCE, YIELD_SHARE, YieldControl
 
 N, DT, SPEED = ROBOT.joint_count, 0.02, 2.0
 LIMIT = ROBOT.servo.torque_limit / ROBOT.servo.stiffness  # [rad] error of a servo at its torque limit
@@ -14,7 +14,7 @@ class Bus:
     """Joints at their set-points of two ticks ago, except those of `held`; `reads` of them are read in each tick."""
 
     def __init__(self, reads=2):
-        self.yielding, self.reads, self.held = Yielding(ROBOT, DT), reads, []
+        self.yielding, self.reads, self.held = YieldControl(ROBOT, DT), reads, []
         self.joints, self.readings, self.plan = np.zeros(N), np.zeros(N), np.zeros(N)
         self.before, self.next, self.gave = [np.zeros(N)] * 2, 0, np.zeros(N, bool)
         self.forced = self.longest = np.zeros(N)  # [s] at the torque limit: until now, and at most
@@ -68,7 +68,7 @@ def test_a_joint_that_is_held_is_pushed_with_all_its_torque_for_a_period_of_the_
     period, goes_back = N / bus.reads * DT, 4 * DT
     assert 0.0 < bus.longest[joint] <= period + DELAY + goes_back + 2.1 * DT
     assert bus.yielding.gives[joint] and bus.gave.sum() == 1
-    assert abs(sent[joint] - bus.joints[joint]) == pytest.approx(GIVES * LIMIT, abs=1e-9)
+    assert abs(sent[joint] - bus.joints[joint]) == pytest.approx(YIELD_SHARE * LIMIT, abs=1e-9)
 
 
 def test_a_joint_that_comes_free_follows_the_plan_again_and_one_that_is_pushed_back_does_not():
@@ -77,8 +77,8 @@ def test_a_joint_that_comes_free_follows_the_plan_again_and_one_that_is_pushed_b
     bus.run(1.0, SPEED * (np.arange(N) == 4))
     bus.joints[4] -= 0.2
     sent = bus.run(0.2, np.zeros(N))
-    assert bus.yielding.gives[4] and sent[4] == pytest.approx(bus.joints[4] + GIVES * LIMIT, abs=1e-9)
-    bus.joints[4] += 0.5 * FREE
+    assert bus.yielding.gives[4] and sent[4] == pytest.approx(bus.joints[4] + YIELD_SHARE * LIMIT, abs=1e-9)
+    bus.joints[4] += 0.5 * FREE_DISTANCE
     bus.run(0.4, np.zeros(N))
     assert bus.yielding.gives[4]
     bus.held = []
@@ -88,10 +88,10 @@ def test_a_joint_that_comes_free_follows_the_plan_again_and_one_that_is_pushed_b
 
 
 def test_what_is_not_commanded_or_not_read_stays_as_it_is():
-    yielding = Yielding(ROBOT, DT)
+    yielding = YieldControl(ROBOT, DT)
     plan, readings = np.zeros(N), np.zeros(N)
     plan[3] = readings[3] = readings[5] = np.nan
     for k in range(100):
         plan[5] = plan[6] = 0.01 * k
         sent = yielding.follow(DT, plan, readings, SPEED)
-    assert np.isnan(sent[3]) and sent[5] == pytest.approx(0.99) and sent[6] == pytest.approx(GIVES * LIMIT)
+    assert np.isnan(sent[3]) and sent[5] == pytest.approx(0.99) and sent[6] == pytest.approx(YIELD_SHARE * LIMIT)

@@ -137,7 +137,7 @@ def test_a_command_of_zero_is_not_said_to_be_scaled():
     gait = gait_of("LF+RM")
     gait.command(SPEED, 0.0, 0.0)
     for tick in range(300):
-        gait.terrain.ground.expect_rough()
+        gait.terrain.ground.assume_rough()
         gait.sense(0.0, 0.0, 0.0)
         gait.command(SPEED if tick < 100 else 0.0, 0.0, 0.0)
         gait.step(DT)
@@ -199,7 +199,7 @@ def test_a_rowing_robot_is_as_fast_as_before_once_the_ground_is_smooth_again():
     for tick in range(1200):
         if tick == 200:
             before = float(gait.twist[0])
-            gait.terrain.ground.expect_rough()
+            gait.terrain.ground.assume_rough()
         gait.sense(0.0, 0.0, 0.0)
         gait.step(DT)
         if gait.terrain.ground.rough and gait.report()["lift of the feet [mm]"] > 39.9:
@@ -251,11 +251,11 @@ def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, 
     limits = CommandLimits(ROBOT, gait.data)
     given = Conditions([gait.plan.period * share for share in PERIODS["high"]], True, 0.04)
     twist, drop = np.array([SPEED, 0.0, 0.0]), (-0.108 * math.tan(math.radians(degrees)), 0.0)
-    *searching, found = limits.inclines(twist, given, drop, 0.02)
+    *searching, found = limits.search_inclines(twist, given, drop, 0.02)
     assert set(searching) <= {None} and found.margin and found.high == high
     assert found.shift > 0.01
     given = given._replace(incline=found, lift=0.04 if high else 0.02)
-    assert limits.possible(twist, given)[0][0] > 0.9 * SPEED
+    assert limits.find_possible_twist(twist, given)[0][0] > 0.9 * SPEED
 
 
 def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():

@@ -57,7 +57,7 @@ def test_it_steps_back_against_the_command_to_one_side_and_the_other_and_no_furt
     while response.backs < 2:
         walk_against(response, 1.0, thrown_back=0.3)
         if response.does == BACK and len(ways) < response.backs:
-            ways.append(response.way_back)
+            ways.append(response.back_twist)
     (x, y, turn), (_, _, other) = ways
     assert x == pytest.approx(-BACK_SPEED) and y == 0.0 and turn == -other != 0.0
     response.process_command(SPEED, 0.0)

@@ -13,7 +13,7 @@ import yaml
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library, find_library_file
-from hexapod_dynamics.identification.transfer import transferred_plans
+from hexapod_dynamics.identification.transfer import transfer_library
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.robot.servo_map import ServoMap
@@ -67,7 +67,7 @@ def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path)
     file = tmp_path / "labhex.yaml"
     file.write_text(robot_yaml(mine), encoding="utf-8")
     robot = Robot.load(file)
-    transferred_plans(find_library(hexapod, None), robot)[0].save(tmp_path / "plans_labhex.yaml")
+    transfer_library(find_library(hexapod, None), robot)[0].save(tmp_path / "plans_labhex.yaml")
     gait = AdaptiveGait().bind(Robot.load(file), Morphology.whole(robot).without("RM", "LM"))
     assert gait.plan is not None and gait.doing != "sitting"
     assert not len(find_library(dataclasses.replace(robot, gravity=9.8), None))  # a changed robot has no file

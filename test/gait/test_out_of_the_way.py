@@ -7,7 +7,7 @@ from support.guarded_walk import MujocoWalk
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.legs import present_legs
+from hexapod_dynamics.gait.legs import prepare_legs
 
 STARTING = 3.0  # [s] until legs that are lost are held up
 
@@ -61,5 +61,5 @@ def test_a_coxa_that_is_stuck_or_limp_is_not_asked_to_turn():
 def test_only_the_coxa_turns():
     morphology = WHOLE.broken("RR.tibia", 0.05).broken("RM.tibia", 0.05)
     row = ROBOT.leg_names.index("RM")
-    before = present_legs(ROBOT, morphology)[0]["rest"][row, 1:]
+    before = prepare_legs(ROBOT, morphology)[0]["rest"][row, 1:]
     assert np.array_equal(rest_angles(morphology, "RM")[1:], before)

@@ -10,7 +10,7 @@ from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import find_library
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
-from hexapod_dynamics.identification.transfer import margin, transferred_manoeuvres, transferred_plans
+from hexapod_dynamics.identification.transfer import compute_margin, transfer_library, transfer_manoeuvres
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.simulation import MujocoSimulator
@@ -36,24 +36,24 @@ def other_masses(seed=3, name="mine", heavier=1.0):
 @pytest.mark.parametrize("seed", [0, 3])
 def test_plans_keep_a_margin_where_the_feet_move_with_the_centre_of_mass(seed):
     robot = other_masses(seed)
-    plans, left = transferred_plans(LIBRARY, robot)
+    plans, left = transfer_library(LIBRARY, robot)
     assert len(plans) == len(LIBRARY.with_images()) and not left
     assert min(plan.margin for plan in plans) > 0.0042
-    assert min(margin(robot, plan, share=1.0) for plan in LIBRARY) < 0.003  # with the feet where they were
+    assert min(compute_margin(robot, plan, share=1.0) for plan in LIBRARY) < 0.003  # with the feet where they were
 
 
 def test_a_plan_without_a_margin_is_left_out_and_its_set_of_legs_named():
     legs = list(ROBOT.legs)
     heavy = tuple(dataclasses.replace(one, mass=6.0 * one.mass) for one in legs[0].links)
     legs[0] = dataclasses.replace(legs[0], links=heavy)
-    plans, left = transferred_plans(LIBRARY, dataclasses.replace(ROBOT, name="mine", legs=tuple(legs)))
+    plans, left = transfer_library(LIBRARY, dataclasses.replace(ROBOT, name="mine", legs=tuple(legs)))
     assert left and all(set(lost) <= set(ROBOT.leg_names) for lost in left)
     assert len(plans) + len(left) == len(LIBRARY.with_images())
 
 
 def test_the_robot_walks_by_them_without_two_legs(tmp_path):
     robot = other_masses(0)
-    plans, _ = transferred_plans(LIBRARY, robot)
+    plans, _ = transfer_library(LIBRARY, robot)
     plans.save(tmp_path / "plans_mine.yaml")
     gait = AdaptiveGait(plans=tmp_path / "plans_mine.yaml").bind(robot)
     lost = Morphology.whole(robot).without("RR", "RM")
@@ -71,14 +71,14 @@ def test_the_robot_walks_by_them_without_two_legs(tmp_path):
 
 def test_another_shape_and_a_robot_that_is_too_heavy_are_refused_with_the_reason():
     with pytest.raises(HexapodError, match="different legs"):
-        transferred_plans(LIBRARY, Robot.load("config/octopod.yaml"))
+        transfer_library(LIBRARY, Robot.load("config/octopod.yaml"))
     longer = dataclasses.replace(ROBOT, name="mine", body=dataclasses.replace(ROBOT.body, box=(0.3, 0.2, 0.1)))
     with pytest.raises(HexapodError, match="body's box"):
-        transferred_plans(LIBRARY, longer)
+        transfer_library(LIBRARY, longer)
     manoeuvres = find_get_up_library(ROBOT)
-    assert list(transferred_manoeuvres(manoeuvres, other_masses())) == list(manoeuvres)
+    assert list(transfer_manoeuvres(manoeuvres, other_masses())) == list(manoeuvres)
     with pytest.raises(HexapodError, match="times the mass"):
-        transferred_manoeuvres(manoeuvres, other_masses(heavier=2.0))
+        transfer_manoeuvres(manoeuvres, other_masses(heavier=2.0))
 
 
 def test_manoeuvres_beside_a_robots_file_are_its_own_and_those_of_other_numbers_are_not(tmp_path):
@@ -86,8 +86,8 @@ def test_manoeuvres_beside_a_robots_file_are_its_own_and_those_of_other_numbers_
     file.write_text(robot_yaml(other_masses()), encoding="utf-8")
     robot = Robot.load(file)
     assert not list(find_get_up_library(robot))
-    transferred_manoeuvres(find_get_up_library(ROBOT), robot).save(tmp_path / "get_up_mine.yaml")
-    assert find_get_up_library(robot).manoeuvres(["RM"])
+    transfer_manoeuvres(find_get_up_library(ROBOT), robot).save(tmp_path / "get_up_mine.yaml")
+    assert find_get_up_library(robot).choose(["RM"])
     file.write_text(robot_yaml(other_masses(seed=1)), encoding="utf-8")
     with pytest.raises(HexapodError, match="another robot"):
         find_get_up_library(Robot.load(file))

@@ -14,7 +14,7 @@ from hexapod_dynamics.background import LatestCall
 from hexapod_dynamics.gait import AdaptiveGait, plan_change
 from hexapod_dynamics.gait.planning import library as choices
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait_kinds import make
+from hexapod_dynamics.gait_kinds import make_gait
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -78,7 +78,7 @@ def test_the_walk_is_that_of_a_gait_that_changes_at_once(gait, phase):
 def test_the_thread_that_ticks_opens_nothing_and_works_nothing_out(monkeypatch):
     """Loss of a leg, a plan that is made in a process while it sits, the next loss; a gait as the node makes it."""
     values = {parameter.name: parameter.default for parameter in SETTINGS}
-    gait = make("auto", values)
+    gait = make_gait("auto", values)
     gait._plans = PlanLibrary(QUADRUPED)
     threads = set()
 
@@ -93,7 +93,7 @@ def test_the_thread_that_ticks_opens_nothing_and_works_nothing_out(monkeypatch):
         three = Morphology.whole(QUADRUPED).without("FL")
         gait.bind(QUADRUPED, three)
         gait.planner.cancel()
-        monkeypatch.setattr(plan_change, "best_start", recorded(plan_change.best_start))
+        monkeypatch.setattr(plan_change, "find_best_start", recorded(plan_change.find_best_start))
         monkeypatch.setattr(choices.PlanChoice, "choose", recorded(choices.PlanChoice.choose))
         gait.command(0.04, 0.0, 0.0)
         with audited() as events:

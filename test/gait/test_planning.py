@@ -15,7 +15,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
-from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
+from hexapod_dynamics.gait.planning.search import Search, make_demands, make_plan
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.tools import plan as tool
 
@@ -76,17 +76,17 @@ def test_three_legs_on_one_side_get_a_rowing_plan():
 
 def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
     good = PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0]).find(["LF", "RM"])
-    search = Search(ROBOT, good.legs, demands(ROBOT, 4), morphology=WHOLE.without("LF", "RM"))
+    search = Search(ROBOT, good.legs, make_demands(ROBOT, 4), morphology=WHOLE.without("LF", "RM"))
     hurried = dataclasses.replace(good, duty=0.81)
 
     def fastest(plan):
-        return max(found.rate for found in search.judged(plan)) / ROBOT.servo.speed_limit
+        return max(found.rate for found in search.evaluate(plan)) / ROBOT.servo.speed_limit
 
     assert fastest(hurried) > 1.15
-    improved = search.improved(hurried, 160)
+    improved = search.improve(hurried, 160)
     assert fastest(improved) < 1.1 and improved.margin > 0.004
     with pytest.raises(HexapodError, match="same four legs"):
-        search.improved(PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0]).find(["LM"]))
+        search.improve(PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0]).find(["LM"]))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.ground import STEEPEST, SlopeReference
+from hexapod_dynamics.gait.ground import MAX_SLOPE, SlopeReference
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import Truth
 
@@ -94,7 +94,7 @@ def test_a_robot_that_lies_on_its_side_never_counts_as_level():
     slope.sense(math.radians(35.0), 0.0, 0.0)
     for _ in range(3000):
         slope.learn(0.02, sits=True)
-    assert slope.tilt == pytest.approx(math.radians(35.0) - STEEPEST)
+    assert slope.tilt == pytest.approx(math.radians(35.0) - MAX_SLOPE)
 
 
 def test_an_attitude_that_is_none_leaves_the_slope_as_it_was():

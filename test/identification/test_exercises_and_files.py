@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.regressors import body_of_parameters
+from hexapod_dynamics.dynamics.regressors import parameters_to_body
 from hexapod_dynamics.errors import IdentificationError, RobotError
-from hexapod_dynamics.estimation.foot_loads import Servos, feet_and_jacobians
+from hexapod_dynamics.estimation.foot_loads import Servos, compute_feet
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
-from hexapod_dynamics.identification.exercise import body_over_feet, split, standing_feet
-from hexapod_dynamics.identification.masses import parameters_of_pseudo_inertia, possible_body, pseudo_inertia
-from hexapod_dynamics.identification.recording import side_of_play
-from hexapod_dynamics.identification.servo_response import repeats
+from hexapod_dynamics.identification.exercise import compute_body_poses, find_standing_feet, split_exercises
+from hexapod_dynamics.identification.masses import possible_body, pseudo_inertia, pseudo_inertia_to_parameters
+from hexapod_dynamics.identification.recording import find_side_of_play
+from hexapod_dynamics.identification.servo_response import count_repeats
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.checked_yaml import check_inertia
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
@@ -42,11 +42,11 @@ def test_gravity_pulls_with_a_long_lever_at_each_joint_that_moves_while_the_robo
     exercise, model = suspended_exercise(ROBOT), WholeBodyModel(ROBOT)
     recording = of_commands(exercise.time, exercise.targets)
     for joint in range(ROBOT.joint_count):
-        rows = exercise.targets[recording.own_motion(ROBOT, joint)[::10]]
+        rows = exercise.targets[recording.find_own_motion(ROBOT, joint)[::10]]
         assert np.ptp(rows[:, joint]) == pytest.approx(0.9, abs=0.02)
         torque = np.sqrt(np.mean([model.gravity_force(np.eye(3), row)[6 + joint] ** 2 for row in rows]))
         assert torque >= (0.0, 0.14, 0.06)[joint % 3]  # [N m] coxa, femur, tibia
-    lowest = [feet_and_jacobians(ROBOT, model, exercise.targets[::100])[0][:, leg] for leg in range(6)]
+    lowest = [compute_feet(ROBOT, model, exercise.targets[::100])[0][:, leg] for leg in range(6)]
     reach = [np.hypot(*(feet[:, :2] - leg.mount_position[:2]).T) for feet, leg in zip(lowest, ROBOT.legs, strict=True)]
     assert np.min(reach) > 0.07  # [m] no foot comes below the body
     assert np.max(reach) < 0.25  # [m] what docs/identify.md asks to keep clear
@@ -62,8 +62,8 @@ def test_set_points_are_those_that_the_servos_get_and_the_motion_that_of_one_joi
     targets[200:300, 1] = 0.2 * np.sin(np.linspace(0.0, 2.0 * np.pi, 100))
     targets[320:360, 1] = targets[320:360, 2] = 0.5
     recording = of_commands(time, targets)
-    assert recording.own_motion(ROBOT, 1)[0] >= 199 and recording.own_motion(ROBOT, 1)[-1] < 300
-    assert recording.own_motion(ROBOT, 2)[-1] < 150 and len(recording.own_motion(ROBOT, 0)) == 0
+    assert recording.find_own_motion(ROBOT, 1)[0] >= 199 and recording.find_own_motion(ROBOT, 1)[-1] < 300
+    assert recording.find_own_motion(ROBOT, 2)[-1] < 150 and len(recording.find_own_motion(ROBOT, 0)) == 0
     sent = recording.with_quantised_commands(ROBOT).commands / ROBOT.servo.resolution
     assert np.abs(sent - np.round(sent)).max() < 1e-6
     assert 0.4 < np.abs(sent - targets / ROBOT.servo.resolution).max() < 0.5 + 1e-6
@@ -72,7 +72,7 @@ def test_set_points_are_those_that_the_servos_get_and_the_motion_that_of_one_joi
 def test_readings_of_a_joint_at_rest_count_as_one():
     joint = np.array([0, 1, 0, 1, 0, 0, 0, 1])
     readings = np.array([0.1, 0.5, 0.1, 0.6, 0.2, 0.1, 0.1, 0.6])
-    assert np.array_equal(repeats(joint, readings), [2, 1, 2, 2, 1, 2, 2, 2])
+    assert np.array_equal(count_repeats(joint, readings), [2, 1, 2, 2, 1, 2, 2, 2])
 
 
 def test_a_servo_that_lifts_gives_more_than_its_load_and_one_that_lowers_it_less():
@@ -86,10 +86,10 @@ def test_a_standing_robot_moves_slowly_on_feet_that_stay_around_its_centre():
     exercise = standing_exercise(ROBOT)
     assert np.abs(np.diff(exercise.targets, axis=0)).max() / 0.02 < 0.8  # [rad/s]
     rows = exercise.targets[::25]
-    feet = feet_and_jacobians(ROBOT, WholeBodyModel(ROBOT), rows)[0]
-    stands = np.array([standing_feet(row) for row in feet])
+    feet = compute_feet(ROBOT, WholeBodyModel(ROBOT), rows)[0]
+    stands = np.array([find_standing_feet(row) for row in feet])
     assert set(stands.sum(axis=1)) == {3, 6}
-    turns, places = body_over_feet(feet, stands)
+    turns, places = compute_body_poses(feet, stands)
     floor = np.einsum("tij,tlj->tli", turns, feet) + places[:, None]
     stay = stands[1:] & stands[:-1]
     assert np.abs(np.diff(floor, axis=0))[stay].max() < 2e-3  # a foot that comes down is a little over the floor
@@ -126,9 +126,9 @@ def test_the_side_of_its_play_follows_from_how_the_readings_go():
     encoder, y = np.zeros(1000), 0.0
     for k, angle in enumerate(q):
         encoder[k] = y = min(max(y, angle - play), angle + play)
-    found = encoder + play * side_of_play(time, encoder)
+    found = encoder + play * find_side_of_play(time, encoder)
     assert np.abs(found - q)[100:900].mean() < 0.15 * np.abs(encoder - q)[100:900].mean()
-    assert np.array_equal(side_of_play(time, np.zeros(1000)), np.zeros(1000))
+    assert np.array_equal(find_side_of_play(time, np.zeros(1000)), np.zeros(1000))
 
 
 def of_commands(time, targets):
@@ -145,10 +145,11 @@ def test_the_parts_of_a_recording_are_found_in_its_commands():
     between = np.repeat(standing.targets[:1], round(pause / 0.02), axis=0)
     targets = np.concatenate([hanging.targets, between, standing.targets])
     recording = of_commands(0.02 * np.arange(len(targets)), targets)
-    first, second = split(ROBOT, recording)
+    first, second = split_exercises(ROBOT, recording)
     assert first.command_time[0] < 2.0 and abs(first.command_time[-1] - hanging.time[-1]) < 4.0
     assert abs(second.command_time[0] - (hanging.time[-1] + pause)) < 4.0
-    assert split(ROBOT, of_commands(standing.time, np.repeat(between[:1], len(standing.time), axis=0))) == (None, None)
+    still = of_commands(standing.time, np.repeat(between[:1], len(standing.time), axis=0))
+    assert split_exercises(ROBOT, still) == (None, None)
 
 
 def test_wrong_recordings_are_refused_by_name():
@@ -194,10 +195,10 @@ def test_zero_offsets_act_on_commands_and_readings_alike():
     robot, angles = identified(), np.linspace(-0.4, 0.4, 18)
     servos = ServoMap.from_robot(robot)
     shaft = servos.servo_angles(angles)
-    assert [servos.angle(k, shaft[k]) for k in range(18)] == pytest.approx(angles)
+    assert [servos.joint_angle(k, shaft[k]) for k in range(18)] == pytest.approx(angles)
     assert servos.servo_angle(17, angles[17]) == pytest.approx(shaft[17])
     assert shaft[17] == pytest.approx(ROBOT.legs[5].joints[2].servo_direction * (angles[17] + 0.05))
-    assert servos.quantised(angles) == pytest.approx(angles, abs=0.0022)
+    assert servos.quantise(angles) == pytest.approx(angles, abs=0.0022)
     assert BUS_SERVO.count(shaft[17]) - 500 == pytest.approx(shaft[17] * BUS_SERVO.per_radian, abs=0.5)
 
 
@@ -225,14 +226,14 @@ def test_wrong_values_of_a_robot_file_are_named(tmp_path, change, named):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(-2.0, 2.0), min_size=10, max_size=10))
 def test_whatever_the_fit_does_the_body_is_possible(theta):
-    mass, _, inertia = body_of_parameters(possible_body(LINKS[2], np.array(theta)))
+    mass, _, inertia = parameters_to_body(possible_body(LINKS[2], np.array(theta)))
     assert mass > 0.0
     check_inertia(0.5 * (inertia + inertia.T), "link")  # positive, triangle inequality
 
 
 def test_the_pseudo_inertia_is_another_form_of_the_parameters():
     phi = LINKS[1]
-    assert parameters_of_pseudo_inertia(pseudo_inertia(phi)) == pytest.approx(phi, rel=1e-12)
+    assert pseudo_inertia_to_parameters(pseudo_inertia(phi)) == pytest.approx(phi, rel=1e-12)
     assert possible_body(phi, np.zeros(10)) == pytest.approx(phi, rel=1e-9)
     with pytest.raises(IdentificationError, match="no body has them"):
         possible_body(-phi, np.zeros(10))
@@ -244,7 +245,7 @@ def test_of_the_numbers_of_a_possible_body_one_is_the_mass_and_three_are_the_cen
     phi = LINKS[2]
     radii = np.sqrt(np.diag(0.5 * np.trace(before.inertia) * np.eye(3) - before.inertia) / before.mass)
     for k in range(10):
-        mass, com, _ = body_of_parameters(possible_body(phi, 0.1 * np.eye(10)[k]))
+        mass, com, _ = parameters_to_body(possible_body(phi, 0.1 * np.eye(10)[k]))
         assert mass == pytest.approx(before.mass * (np.exp(0.2) if k == 0 else 1.0))
         if k < 7:
             assert com == pytest.approx(before.com)

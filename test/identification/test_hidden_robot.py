@@ -9,7 +9,7 @@ from support.identification_rig import LATENCY, record
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.estimation.pose_uncertainty import Spread
+from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.exercise import Footing
 from hexapod_dynamics.identification.geometry import identify_geometry
@@ -85,9 +85,9 @@ def test_zero_offsets_are_identified_of_feet_that_slide_and_a_body_that_accelera
     n = ROBOT.joint_count
     standing = record(ROBOT, TRUTH, standing_exercise(ROBOT), suspended=False)
     edges, delay = np.arange(0.5, standing.reading_time[-1], 0.25), 1e-3 * DELAY
-    footing = Footing.of(ROBOT, standing)
-    means = standing.means(edges, np.full(n, delay), np.full(n, math.radians(TRUTH.hysteresis)))
-    found = identify_geometry(ROBOT, footing.at_rest(means, delay), footing.all_the_while(edges))
+    footing = Footing.from_recording(ROBOT, standing)
+    means = standing.compute_means(edges, np.full(n, delay), np.full(n, math.radians(TRUTH.hysteresis)))
+    found = identify_geometry(ROBOT, footing.remove_acceleration(means, delay), footing.find_always_standing(edges))
     errors = np.degrees(found.offsets - TRUTH.zeros(n))
     assert np.sqrt(np.mean(errors**2)) < 0.3
     assert abs(errors[2::3].mean()) < 0.2
@@ -126,11 +126,11 @@ def test_the_file_says_how_well_zeros_and_mounting_are_known(result):
     laws = result.robot.joint_servos
     assert [law.zero_deviation for law in laws] == pytest.approx(found.offset_deviations)
     assert result.robot.imu.tilt_deviation == pytest.approx(np.sqrt(np.mean(found.mounting_deviations[:2] ** 2)))
-    spread = Spread.of_robot(result.robot, 0.1, 0.1)
+    spread = PoseDrift.from_robot(result.robot, 0.1, 0.1)
     assert spread.mounting == result.robot.imu.tilt_deviation
     play = [law.play for law in laws]
     assert spread.angles == pytest.approx(np.sqrt(np.mean(found.offset_deviations**2 + np.square(play) / 3.0)))
-    assert Spread.of_robot(ROBOT, 0.02, 0.03) == Spread(mounting=0.02, angles=0.03)
+    assert PoseDrift.from_robot(ROBOT, 0.02, 0.03) == PoseDrift(mounting=0.02, angles=0.03)
 
 
 def test_the_report_is_drawn_without_a_change_of_the_callers_backend(result, tmp_path):

@@ -19,7 +19,7 @@ from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.identification.bag import read_bag
 from hexapod_dynamics.identification.bag import write_bag as write_recording
-from hexapod_dynamics.identification.exercise import split
+from hexapod_dynamics.identification.exercise import split_exercises
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
@@ -83,7 +83,7 @@ def test_identify_runs_on_the_recording_that_the_page_says_how_to_make(tmp_path,
     def once(robot, suspended, standing, weighed):
         """Identify what the example has recorded; the command finds that, but for what was at rest, in its bag."""
         if known:
-            expected, _ = split(robot, known[0])
+            expected, _ = split_exercises(robot, known[0])
             for name in ("commands", "readings", "reading_joint", "specific_force", "angular_rate"):
                 np.testing.assert_allclose(getattr(suspended, name), getattr(expected, name), atol=1e-6)
             for name in ("command_time", "reading_time", "imu_time"):
@@ -317,7 +317,7 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     identify.transfer_plans(ROBOT, file)
     said, robot = capsys.readouterr().out, Robot.load(file)
     assert "50 of 50 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
-    assert find_get_up_library(robot).manoeuvres(["LF", "RR"])
+    assert find_get_up_library(robot).choose(["LF", "RR"])
     gait = AdaptiveGait().bind(robot, Morphology.whole(robot).without("RM", "LM"))
     assert gait.plan is not None and len(gait.plan.legs) == 4
     for lost in itertools.chain(*(itertools.combinations(ROBOT.leg_names, count) for count in (1, 2, 3))):

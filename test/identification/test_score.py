@@ -18,7 +18,7 @@ from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.score import page, score
+from hexapod_dynamics.identification.score import score, write_page
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation, roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -67,7 +67,7 @@ def test_a_walk_is_scored_and_its_servos_lag_is_seen(walk):
     assert max(result.tilt) < math.radians(1.0)
     assert np.nanmedian(result.lag) == pytest.approx(0.025, abs=0.006)
     assert result.declared is None
-    text = page(ROBOT, result, "walk")
+    text = write_page(ROBOT, result, "walk")
     assert "| femur_joint_LM |" in text and "Not run" in text
     late = score(ROBOT, walk, command_delay=0.042, detect=False)
     assert abs(np.nanmedian(late.lag)) < 0.006 and late.joints[0] < result.joints[0]

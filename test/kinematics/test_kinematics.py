@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.se3 import exp
 
-LF = LegKinematics.of(ROBOT, "LF")
+LF = LegKinematics.from_robot(ROBOT, "LF")
 unit = st.floats(0.0, 1.0)
 
 
@@ -66,7 +66,7 @@ def test_a_target_that_is_none_is_refused(target):
 
 
 def test_a_broken_tibia_reaches_what_its_length_allows():
-    leg = LegKinematics.of(ROBOT, "LF", WHOLE.broken("LF.tibia", 0.5))
+    leg = LegKinematics.from_robot(ROBOT, "LF", WHOLE.broken("LF.tibia", 0.5))
     assert leg.forward(leg.inverse([0.1, 0.0, -0.08])) == pytest.approx([0.1, 0.0, -0.08], abs=1e-12)
     with pytest.raises(ReachError, match="0.1385 m"):  # 77 + 61.5 mm
         leg.inverse([0.122, 0.0, -0.14])
@@ -75,12 +75,12 @@ def test_a_broken_tibia_reaches_what_its_length_allows():
 @pytest.mark.parametrize("lost", ["LF", "LF.femur", "LF.tibia"])
 def test_a_leg_without_its_tibia_has_no_foot_to_place(lost):
     with pytest.raises(HexapodError, match="leg LF has lost"):
-        LegKinematics.of(ROBOT, "LF", WHOLE.without(lost))
+        LegKinematics.from_robot(ROBOT, "LF", WHOLE.without(lost))
 
 
 def test_an_unknown_leg_is_answered_with_the_known_ones():
     with pytest.raises(HexapodError, match="no leg 'XX'.*LF, LM"):
-        LegKinematics.of(ROBOT, "XX")
+        LegKinematics.from_robot(ROBOT, "XX")
 
 
 @pytest.mark.parametrize("locks", ["coxa", "femur", "tibia", "coxa femur", "coxa tibia", "femur tibia"])
@@ -90,7 +90,7 @@ def test_nearest_with_locked_joints_is_the_nearest(locks, target):
     held = {"coxa": 0.15, "femur": 0.35, "tibia": -0.25}
     for name in locks:
         morphology = morphology.locked(f"LF.{name}", held[name])
-    leg = LegKinematics.of(ROBOT, "LF", morphology)
+    leg = LegKinematics.from_robot(ROBOT, "LF", morphology)
     found, miss = leg.nearest(target)
     assert all(found[k] == held[name] for k, name in enumerate(held) if name in locks)
     # A free search from many starts finds nothing nearer.
@@ -106,7 +106,7 @@ def test_nearest_with_locked_joints_is_the_nearest(locks, target):
 
 
 def test_inverse_with_a_locked_joint_meets_targets_it_can_meet():
-    leg = LegKinematics.of(ROBOT, "LF", WHOLE.locked("LF.femur", 0.2))
+    leg = LegKinematics.from_robot(ROBOT, "LF", WHOLE.locked("LF.femur", 0.2))
     q = np.array([0.3, 0.2, -0.4])
     assert leg.inverse(leg.forward(q)) == pytest.approx(q, abs=1e-9)
 

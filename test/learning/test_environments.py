@@ -98,11 +98,11 @@ def test_damage_meets_whole_legs_only_and_locks_joints_where_they_are():
     random, q = np.random.default_rng(0), np.linspace(-0.5, 0.5, 18)
     morphology = Morphology.whole(ROBOT)
     for injured in range(1, 7):
-        morphology = RandomDamage().strike(random, morphology, q)
+        morphology = RandomDamage().add_injury(random, morphology, q)
         assert sum(leg in morphology.describe() for leg in ROBOT.leg_names) == injured
         locked = ~morphology.moving_mask & morphology.existing_mask
         assert np.array_equal(morphology.locked_positions[locked], q[locked])
-    assert RandomDamage().strike(random, morphology, q) is morphology
+    assert RandomDamage().add_injury(random, morphology, q) is morphology
 
 
 def test_many_robots_are_each_what_one_would_be():

@@ -143,10 +143,10 @@ def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_
         probe.statuses.says("servos", "holding the pose, no commands", 5)
         held = robot.pose.copy()
         time.sleep(0.4)
-        assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
+        assert np.array_equal(robot.pose, held) and robot.servos.are_holding().all()
         robot.servos.voltage[:] = 9.4
         probe.statuses.says("servos", "sitting down: supply at 9.4 V", 15)
-        wait_until(lambda: not robot.servos.holding().any(), 20, "it sits down and lets go")
+        wait_until(lambda: not robot.servos.are_holding().any(), 20, "it sits down and lets go")
         assert np.allclose(robot.pose, SEATED, atol=0.03)
         stamps = [stamp_seconds(array.header.stamp) for at, array in list(heard) if at > now + 1.5]
         assert max(stamps) + HOUR < time.time() + 60.0  # the clock was set

@@ -5,13 +5,13 @@ from unittest.mock import Mock
 import pytest
 
 from hexapod_dynamics.detection.decisions import Decision
-from hexapod_dynamics.nodes.declarations import MOST, UNANSWERED, DeclarationClient
+from hexapod_dynamics.nodes.declarations import ANSWER_TIMEOUT, MAX_CALLS, DeclarationClient
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.task import Future
 
 RM = Decision("declare", "RM missing", {"legs.RM": False}, 0.99, "RM missing: no answer", 0.0)
-LATE = UNANSWERED + 0.01
+LATE = ANSWER_TIMEOUT + 0.01
 
 
 class Node:
@@ -65,9 +65,9 @@ def test_a_lost_answer_is_made_up_for_by_the_topic(node, declarations):
 
 
 def test_a_service_that_never_answers_is_an_error(node, declarations):
-    for k in range(1, 2 * MOST):
+    for k in range(1, 2 * MAX_CALLS):
         declarations.update(k * LATE)
-    assert len(node.futures) == MOST and not node.waited_for
+    assert len(node.futures) == MAX_CALLS and not node.waited_for
     node.log.error.assert_called_once()
     assert "RM missing is not declared: set_morphology does not answer" in node.log.error.call_args.args[0]
 

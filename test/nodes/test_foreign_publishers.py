@@ -31,7 +31,7 @@ def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
 
     def told():
         check._next = 0.0  # it is time to look at the next topic
-        return " ".join(check.reasons())
+        return " ".join(check.find_reasons())
 
     publisher = probe.node.create_publisher(Bool, "/l/following", 10)
     wait_until(lambda: "make it transient local" in told(), 10, told)
@@ -91,7 +91,7 @@ def test_joint_states_of_other_names_or_in_degrees_are_told_as_that(names, posit
     joints._on_states(JointState(name=ROBOT.joint_names, position=18 * [0.1]))
     servos.open()
     joints._on_states(JointState(name=["wheel"], position=[99.0]))  # of another device, beside the robot
-    assert not [words for words in servos.warnings() if "wheel" in words]
+    assert not [words for words in servos.list_warnings() if "wheel" in words]
 
 
 @pytest.mark.parametrize("interface", ["joint_commands", "commands", "joint_trajectory"])

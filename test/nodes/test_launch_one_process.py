@@ -14,7 +14,7 @@ from support.launched_robot import Launched
 from support.ros_session import NEWEST, RCLPYS_OWN
 
 from hexapod_dynamics.parameters.catalogue import NODES
-from hexapod_dynamics.parameters.damage_manager import parameters_of
+from hexapod_dynamics.parameters.damage_manager import list_parameters
 from hexapod_dynamics.robot import Morphology, Robot
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterType
@@ -75,7 +75,7 @@ def listed(node):
     """Return the list's parameters of a node, for the parts of this robot in the place of patterns."""
     parameters = {each.name: each for each in NODES[node] if "<" not in each.name}
     if node == "damage_manager":
-        parameters |= {each.name: each for each in parameters_of(Morphology.whole(Robot.jethexa()))}
+        parameters |= {each.name: each for each in list_parameters(Morphology.whole(Robot.jethexa()))}
     return parameters
 
 

@@ -13,7 +13,7 @@ from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
 from std_srvs.srv import SetBool, Trigger
 
@@ -95,7 +95,7 @@ def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_s
 def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, launched):
     environment = {"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
     if launched:
-        environment |= {LAUNCH: str(os.getpid()), **make_memory()}
+        environment |= {LAUNCH_VARIABLE: str(os.getpid()), **make_memory()}
     (session,), said = (("-p", "session:=damage"),), probe.statuses
     morphology = probe.morphology()
     probe.messages["morphology"].clear()

@@ -18,7 +18,7 @@ from hexapod_dynamics.nodes.damage_manager import DamageManager
 from hexapod_dynamics.onboard.declarations import MOST_CHANGES, WINDOW
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools import set_morphology
-from hexapod_dynamics.tools.set_morphology import changes
+from hexapod_dynamics.tools.set_morphology import parse_changes
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
@@ -44,7 +44,7 @@ def last(manager, probe):
     last = probe.morphology()
     wait_until(last, 30, lambda: f"a morphology is published\n{manager.output}")
     if last() != WHOLE:
-        assert probe.set("set_morphology", changes(restore=Robot.jethexa().leg_names, known=WHOLE)) == (True, "")
+        assert probe.set("set_morphology", parse_changes(restore=Robot.jethexa().leg_names, known=WHOLE)) == (True, "")
         wait_until(lambda: last() == WHOLE, 10, "the robot is whole again")
     return last
 
@@ -252,8 +252,8 @@ def test_a_change_that_the_parameters_do_not_follow_is_refused_and_the_next_one_
 
 def test_a_new_kind_of_damage_is_a_parameter_of_the_node_and_an_option_of_the_command(probe):
     """What refuses and names it: test/damage/test_new_kind.py."""
-    with KINDS.including(BENT):
-        assert changes(bent=["RF.tibia=0.35"]) == {"bent.RF.tibia": 0.35}
+    with KINDS.include(BENT):
+        assert parse_changes(bent=["RF.tibia=0.35"]) == {"bent.RF.tibia": 0.35}
         node = DamageManager()
         try:
             assert node.set_parameters_atomically([Parameter("bent.RF.tibia", value=0.35)]).successful
@@ -284,13 +284,13 @@ def test_a_new_kind_of_damage_is_a_parameter_of_the_node_and_an_option_of_the_co
     ],
 )
 def test_words_become_named_values(words, values):
-    assert changes(**words) == values
+    assert parse_changes(**words) == values
 
 
 def test_words_that_contradict_each_other_are_refused():
     with pytest.raises(MorphologyError, match="conflicting values"):
-        changes(missing=["LF.tibia"], restore=["LF"], known=WHOLE)
+        parse_changes(missing=["LF.tibia"], restore=["LF"], known=WHOLE)
     with pytest.raises(MorphologyError, match="LF.tibia=0.5"):
-        changes(remaining=["LF.tibia"])
+        parse_changes(remaining=["LF.tibia"])
     with pytest.raises(MorphologyError, match="RF.tibia=0.4"):
-        changes(locked=["RF.tibia=bent"])
+        parse_changes(locked=["RF.tibia=bent"])

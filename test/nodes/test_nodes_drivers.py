@@ -195,7 +195,7 @@ def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, re
     pose = robot.pose.copy()
     servos.kill()
     time.sleep(0.3)
-    assert np.allclose(robot.pose, pose) and robot.servos.holding().all()
+    assert np.allclose(robot.pose, pose) and robot.servos.are_holding().all()
     topics["joint_states"].clear()
     furthest = 0.0
     servos.start()

@@ -90,7 +90,7 @@ def test_every_fault_is_a_parameter_with_its_description(probe, heard):
 def test_the_simulated_devices_wait_for_a_processor_no_more_than_real_ones(probe, heard):
     """Without a priority a simulated servo answered 2 ms late in the median, and joints were read half as often."""
     may = in_a_process_of_its_own(
-        "from hexapod_dynamics.drivers.thread_priority import *; print(prefer_this_process(9))"
+        "from hexapod_dynamics.drivers.thread_priority import *; print(raise_process_priority(9))"
     )
     may = may if len(os.sched_getaffinity(0)) > 1 else "normal"  # nothing would be left to the nodes on one processor
     wait_until(lambda: probe.statuses.value("simulator", "priority") == may, 10, f"has {may}")

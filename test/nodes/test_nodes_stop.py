@@ -38,7 +38,7 @@ def servos(robot, node, commands):
     robot.bus.faults = BusFaults()
     assert node.ask("emergency_stop", False).success
     assert node.ask("servos/torque", True).success
-    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
+    wait_until(lambda: robot.servos.are_holding().all(), 10, "all hold")
     assert node.ask("servos/follow").success
     commands.pose = HERE
     wait_until(lambda: np.allclose(robot.pose, HERE, atol=COUNT), 10, lambda: f"{robot.pose} reaches {HERE}")
@@ -64,7 +64,7 @@ def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_i
     assert not servos.ask("servos/torque", False).success, "sitting down is a motion"
     servos.kill()
     servos.start()
-    assert robot.stays() and robot.servos.holding().all()
+    assert robot.stays() and robot.servos.are_holding().all()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     assert request_stop("", 10.0)[0], "the node that came back has taken over the socket"
     begin = time.monotonic()
@@ -116,7 +116,7 @@ def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, comma
 def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(robot, servos, commands):
     robot.bus.faults.drop_rate = 0.1
     assert servos.ask("servos/release").success
-    wait_until(lambda: not robot.servos.holding().any(), 20, lambda: f"{robot.servos.holding()} all let go")
+    wait_until(lambda: not robot.servos.are_holding().any(), 20, lambda: f"{robot.servos.are_holding()} all let go")
     robot.bus.faults.drop_rate = 0.0
 
     def off():
@@ -131,12 +131,12 @@ def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(r
     robot.servos.loaded[4] = True  # as by a stray frame while nobody watched
     commands.pose = waving
     servos.start()
-    wait_until(lambda: not robot.servos.holding().any(), 10, "it is told again")
+    wait_until(lambda: not robot.servos.are_holding().any(), 10, "it is told again")
     time.sleep(1.0)
-    assert not robot.servos.holding().any()
+    assert not robot.servos.are_holding().any()
     answer = servos.ask("servos/torque", True)
     assert "holding where it stands" in answer.message
-    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
+    wait_until(lambda: robot.servos.are_holding().all(), 10, "all hold")
     assert robot.stays(), "it holds, whatever commands come"
 
 
@@ -147,9 +147,9 @@ def test_a_servo_that_does_not_let_go_is_named(robot, servos):
     servos.says(DiagnosticStatus.ERROR, "tibia_joint_LM has not confirmed that its torque is off")
     # The others are named too, until each has been read; it alone stays.
     wait_until(lambda: servos.value("torque not confirmed") == "tibia_joint_LM", 5, lambda: servos.status)
-    assert robot.servos.holding()[deaf]
+    assert robot.servos.are_holding()[deaf]
     robot.bus.faults.silent = set()
-    wait_until(lambda: not robot.servos.holding().any(), 10, "it lets go as soon as it hears")
+    wait_until(lambda: not robot.servos.are_holding().any(), 10, "it lets go as soon as it hears")
     wait_until(lambda: "tibia" not in servos.status.message, 10, "it is not named any more")
 
 
@@ -159,10 +159,10 @@ def test_who_sat_down_stays_seated_over_a_kill_on_the_way(robot, servos, command
     time.sleep(0.5)
     servos.kill()
     servos.start()
-    wait_until(lambda: not robot.servos.holding().any(), 20, "it goes on sitting down, then lets go")
+    wait_until(lambda: not robot.servos.are_holding().any(), 20, "it goes on sitting down, then lets go")
     assert np.allclose(robot.pose.reshape(6, 3), [0.0, 1.2, -0.45], atol=0.03)
     time.sleep(0.5)
-    assert not robot.servos.holding().any()
+    assert not robot.servos.are_holding().any()
 
 
 def test_commands_that_waited_while_the_process_was_stopped_are_not_followed(robot, servos, commands):

@@ -13,7 +13,7 @@ from support.driver_session import Servos
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import private_directory
 from std_srvs.srv import SetBool
@@ -36,7 +36,7 @@ def begin(probe, robot, commands):
 
     def start(*arguments, session=True, wait=True, **environment):
         commands.pose = None
-        of_launch = {LAUNCH: str(os.getpid()), **make_memory()} if session else {}
+        of_launch = {LAUNCH_VARIABLE: str(os.getpid()), **make_memory()} if session else {}
         servos = Servos(probe, uuid.uuid4().hex if session else "", of_launch | environment, *arguments)
         started.append(servos)
         if wait:
@@ -72,7 +72,7 @@ def lose(servos, what):
 def test_a_robot_that_followed_holds_after_its_file_was_deleted_before_a_crash(begin, robot):
     servos = begin()
     lose(servos, "the files")
-    assert robot.stays() and robot.servos.holding().all()
+    assert robot.stays() and robot.servos.are_holding().all()
     servos.says(DiagnosticStatus.WARN, "was deleted")
     servos.kill()
     servos.start()  # it has stored that it holds
@@ -85,13 +85,13 @@ def test_a_robot_that_followed_holds_after_its_file_was_deleted_before_a_crash(b
 def test_a_robot_that_was_let_go_stays_so_after_its_file_was_deleted_before_a_crash(begin, robot):
     servos = begin()
     assert servos.ask("servos/release").success
-    wait_until(lambda: not robot.servos.holding().any(), 10, "all let go")
+    wait_until(lambda: not robot.servos.are_holding().any(), 10, "all let go")
     lose(servos, "everything")
     time.sleep(1.0)
-    assert not robot.servos.holding().any()
+    assert not robot.servos.are_holding().any()
     servos.says(DiagnosticStatus.WARN, "torque is off")
     assert servos.ask("servos/torque", True).success
-    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
+    wait_until(lambda: robot.servos.are_holding().all(), 10, "all hold")
 
 
 @pytest.mark.parametrize("number", ["9999", "0"], ids=["no file", "another file"])
@@ -130,7 +130,7 @@ def test_whatever_is_in_the_file_the_node_starts_in_emergency_stop(begin, robot,
         file.write_text(content)
     servos.kill()
     servos.start()
-    assert robot.stays() and robot.servos.holding().all()
+    assert robot.stays() and robot.servos.are_holding().all()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     assert "cannot be read" in servos.process.output
     assert not servos.ask("servos/follow").success, "the stop may have been on: it is"

@@ -7,7 +7,7 @@ import time
 import pytest
 from support.ros_session import LATCHED, Probe, Process, wait_until
 
-from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from rclpy import get_rmw_implementation_identifier
 from std_msgs.msg import String
 
@@ -47,7 +47,7 @@ def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
     (tmp_path / "Jetson.py").write_text("raise ImportError('no Jetson here')\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     # As a launch starts it: the node that is refused waits, so that there is no respawn that says it again.
-    environment = {"PYTHONPATH": path, LAUNCH: str(os.getpid())}
+    environment = {"PYTHONPATH": path, LAUNCH_VARIABLE: str(os.getpid())}
     with Process.node("servos", "-p", "direction:=gpio", environment=environment) as process:
         wait_until(lambda: "pip install Jetson.GPIO" in process.output, 60, lambda: process.output)
         time.sleep(2.5)

@@ -10,10 +10,10 @@ pytest.importorskip("diagnostic_msgs")
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait_kinds import SWAYS
+from hexapod_dynamics.gait_kinds import SWAY_PERIOD
 from hexapod_dynamics.nodes.gait import GaitNode
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport
-from hexapod_dynamics.onboard.prediction import FRESH, PayloadWeighing
+from hexapod_dynamics.onboard.prediction import FRESH_FOR, PayloadWeighing
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import LEVELS
 from rclpy.clock import Clock
@@ -92,11 +92,11 @@ def test_the_service_refuses_to_tare_before_anything_is_known(report):
 
 def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
     weighing.restore(["not", "a", "load"])
-    assert weighing.stored() is None
+    assert weighing.get_stored() is None
     weighing.restore([0.4, 0.016, 0.0])
     assert weighing.estimator.estimate().expected == (0.4, 0.016, 0.0)
     weighing._adopt()
-    assert weighing.stored() == [0.4, 0.016, 0.0] and weighing._observer.load.mass == 0.4
+    assert weighing.get_stored() == [0.4, 0.016, 0.0] and weighing._observer.load.mass == 0.4
 
 
 def windows(weighing, history, seconds, begin, cycles):
@@ -120,13 +120,13 @@ def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkey
     monkeypatch.setattr("hexapod_dynamics.nodes.prediction_messages.time.monotonic", lambda: now[0])
     for begin in range(20):  # gait_state comes once a second
         now[0] = float(begin)
-        report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
+        report.read_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAY_PERIOD, value="1.3")]))
         windows(weighing, history, 1.0, now[0], cycles)
     assert 13 <= len(cycles) <= 15
-    end = windows(weighing, history, FRESH + 5.0, 20.0, cycles)  # the gait is silent
-    assert max(cycles) <= 20.0 + FRESH
+    end = windows(weighing, history, FRESH_FOR + 5.0, 20.0, cycles)  # the gait is silent
+    assert max(cycles) <= 20.0 + FRESH_FOR
     before, now[0] = len(cycles), end
-    report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
-    report.on_gait_state(SimpleNamespace(values=[]))  # it no longer sways
+    report.read_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAY_PERIOD, value="1.3")]))
+    report.read_gait_state(SimpleNamespace(values=[]))  # it no longer sways
     windows(weighing, history, 5.0, end, cycles)
     assert before == len(cycles)

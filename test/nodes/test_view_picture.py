@@ -62,7 +62,7 @@ def test_force_arrows_are_on_the_body_as_it_was_when_they_were_computed(picture)
         simulator__odom=truth,
         support=force(5.02, foot),
     )
-    feet, forces = picture._surroundings.forces.call_args.args
+    feet, forces = picture._surroundings.draw_forces.call_args.args
     np.testing.assert_allclose(feet, [[0.15, 0.1, -0.12]], atol=1e-9)  # in the body's axes, which carry it
     np.testing.assert_allclose(forces, [[0.0, 0.0, 7.0]], atol=1e-9)
 

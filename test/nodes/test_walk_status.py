@@ -9,7 +9,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import walk_status
-from hexapod_dynamics.nodes.messages import pose_values, read_pose
+from hexapod_dynamics.nodes.messages import format_pose, read_pose
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from hexapod_dynamics.view.panel import EventList
 from nav_msgs.msg import Odometry
@@ -69,8 +69,8 @@ def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(node, cl
     clock.now += 20.0  # after its start
     node._expected = ["servos", "gait"]
     node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name="servos", level=DiagnosticStatus.OK)]))
-    assert node._absent(node._elapsed() + 0.5 * walk_status.ABSENT) == {"gait"}
-    assert node._absent(node._elapsed() + 2.0 * walk_status.ABSENT) == {"gait", "servos"}
+    assert node._find_absent(node._elapsed() + 0.5 * walk_status.ABSENT_AFTER) == {"gait"}
+    assert node._find_absent(node._elapsed() + 2.0 * walk_status.ABSENT_AFTER) == {"gait", "servos"}
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_node_that_never_reports_is_absent_though_it_is_in_the_graph_again_and
     )
     node._expected, absent = ["servos"], []
     while node._elapsed() < 80.0:
-        if node._absent(node._elapsed()):
+        if node._find_absent(node._elapsed()):
             absent.append(node._elapsed())
         clock.now += 0.5
     assert absent[0] == pytest.approx(absent_after, abs=1.0) and len(absent) >= 2.0 * (79.0 - absent_after)
     node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name="servos", level=DiagnosticStatus.OK)]))
-    assert not node._absent(node._elapsed())
+    assert not node._find_absent(node._elapsed())
 
 
 def test_a_node_that_has_ended_is_starting_for_a_while_then_absent_with_what_to_do(printed):
@@ -119,7 +119,7 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(node, clock, caps
     text = after(1.0)
     assert "10.0 cm/s" in text and "no prediction" in text
     assert "yaw   90 deg" in text and "prediction off" not in text
-    values = pose_values(clock.now + 1.0, np.array([0.03, 0.1 * clock.now + 0.1, 0.1]), turned)
+    values = format_pose(clock.now + 1.0, np.array([0.03, 0.1 * clock.now + 0.1, 0.1]), turned)
     pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
     assert "prediction 3.0 cm off" in after(1.0, DiagnosticStatus(name="dynamics", values=pairs))
     assert "/predicted_state" not in {subscription.topic_name for subscription in node.subscriptions}
@@ -127,7 +127,7 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(node, clock, caps
 
 def test_a_pose_in_diagnostics_is_read_as_it_was_written():
     position, rotation = np.array([1.2345, -0.5, 0.118]), rotation_rpy(0.3, -0.1, 0.05)
-    pairs = [KeyValue(key=k, value=v) for k, v in pose_values(1795400239.173, position, rotation).items()]
+    pairs = [KeyValue(key=k, value=v) for k, v in format_pose(1795400239.173, position, rotation).items()]
     at, place, turn = read_pose(pairs)
     assert at == 1795400239.173
     np.testing.assert_allclose(place, position, atol=1e-4)
@@ -139,33 +139,33 @@ def test_terminal_and_page_have_one_clock():
     now, events = time.time(), EventList()
     events.note(now, "gait", "standing")
     events.note(now, "gait", "walking")
-    clock, _, rest = walk_status.line(now, None, None, None, []).partition(" ")
+    clock, _, rest = walk_status.format_line(now, None, None, None, []).partition(" ")
     assert f">{clock}</span>" in events.draw() and rest == "no pose received yet | missing: nothing"
 
 
 def test_the_line_fits_100_columns_with_problems_too_and_no_number_is_minus_zero():
     pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
-    text = walk_status.line(9999.0, pose, 0.999, np.array([-0.125, -1.0]), [])
+    text = walk_status.format_line(9999.0, pose, 0.999, np.array([-0.125, -1.0]), [])
     assert len(text) <= 100 and text.endswith("| missing: nothing"), text
-    text = walk_status.line(99.0, pose, 0.5, np.array([-0.0001, -0.0001]), [])
+    text = walk_status.format_line(99.0, pose, 0.5, np.array([-0.0001, -0.0001]), [])
     assert "-0.0" not in text
-    assert walk_status.fitted(text, {"absent": []}) == (text, "")
+    assert walk_status.fit_line(text, {"absent": []}) == (text, "")
     many = ["damage_detector", "dynamics", "gait", "imu", "robot_description", "servos"]
     for names, shown in (
         (["servos"], "servos"),
         (["dynamics", "imu", "servos"], "dynamics imu servos"),
         (many, "6 nodes"),
     ):
-        begin, end = walk_status.fitted(text, {"not well": names, "absent": set()})
+        begin, end = walk_status.fit_line(text, {"not well": names, "absent": set()})
         assert len(begin + end) <= 100 and end == f" | not well: {shown}"
         assert text.startswith(begin) and "missing" not in begin
-    text = walk_status.line(99.0, pose, None, np.zeros(2), ["LM", "RM"])
-    begin, end = walk_status.fitted(text, {"not well": ["dynamics"], "computer too busy": ["servos"]})
+    text = walk_status.format_line(99.0, pose, None, np.zeros(2), ["LM", "RM"])
+    begin, end = walk_status.fit_line(text, {"not well": ["dynamics"], "computer too busy": ["servos"]})
     assert len(begin + end) <= 100 and "LM RM" in begin and end == " | not well: 2 nodes"
     ignored = "malformed messages on /joint_commands from /a_stranger are ignored"
-    _, end = walk_status.fitted(text, {"not well": [], "received": [ignored]})
+    _, end = walk_status.fit_line(text, {"not well": [], "received": [ignored]})
     assert end == f" | received: {ignored}"
-    _, end = walk_status.fitted(text, {"not well": [], "computer too busy": ["imu", "servos"], "received": [ignored]})
+    _, end = walk_status.fit_line(text, {"not well": [], "computer too busy": ["imu", "servos"], "received": [ignored]})
     assert end == f" | not well: 2 nodes | received: {ignored}"
 
 

@@ -51,8 +51,8 @@ def test_what_is_no_number_or_impossible_is_left_out_named_and_counted_and_the_r
     reading = read(faults, *sample)
     given = {name: getattr(reading, name) is not None for name in ("rotation", "force", "rate")}
     assert given == {name: name != lost for name in given}
-    assert said in faults.recent(1.0)[0] and list(faults.counts().values()) == [1]
-    assert not faults.recent(10.0)
+    assert said in faults.list_recent(1.0)[0] and list(faults.counts().values()) == [1]
+    assert not faults.list_recent(10.0)
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
@@ -76,7 +76,7 @@ def test_other_units_are_recognised_by_their_mean_within_seconds(faults, force, 
     imu = ImuInput(CHIP, faults)
     readings = [imu.read(0.01 * k, LEVEL, force, rate) for k in range(400)]
     assert getattr(readings[0], lost) is not None and getattr(readings[-1], lost) is None
-    assert said in faults.recent(4.0)[0]
+    assert said in faults.list_recent(4.0)[0]
 
 
 def test_a_robot_that_is_shaken_and_thrown_for_a_moment_is_no_other_unit(faults):

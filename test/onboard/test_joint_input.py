@@ -15,7 +15,7 @@ from hexapod_dynamics.onboard.inputs import (
     Faults,
     JointInput,
     SourceLock,
-    stamp_refusal,
+    find_stamp_refusal,
 )
 
 NAMES = list(ROBOT.joint_names)
@@ -28,7 +28,7 @@ def joints():
 
 
 def row(joints, names, values, **more):
-    return joints.row("joint_states", names, values, **more)
+    return joints.arrange_message("joint_states", names, values, **more)
 
 
 def test_any_order_and_any_part_of_the_joints_is_read(joints):
@@ -44,7 +44,7 @@ def test_any_order_and_any_part_of_the_joints_is_read(joints):
 def test_another_number_of_values_than_of_names_is_rejected_as_a_whole(joints, values):
     assert row(joints, NAMES, values) is None
     assert joints.read("joint_states", NAMES, values) is None
-    assert f"18 names and {len(values)} values" in joints.faults.recent(0.0)[0]
+    assert f"18 names and {len(values)} values" in joints.faults.list_recent(0.0)[0]
 
 
 @pytest.mark.parametrize("repeated", [(0,), (5, 5), (17, 2)])
@@ -52,7 +52,7 @@ def test_a_joint_that_is_named_twice_is_left_out_and_named_the_others_are_read(j
     names, values = NAMES + [NAMES[k] for k in repeated], ANGLES + [1.0] * len(repeated)
     assert set(np.flatnonzero(np.isnan(row(joints, names, values)))) == set(repeated)
     assert {each.joint for each in joints.read("joint_states", names, values)} == set(range(18)) - set(repeated)
-    assert "more than once" in joints.faults.recent(0.0)[0]
+    assert "more than once" in joints.faults.list_recent(0.0)[0]
     assert "more than once" in joints.command_refusal(names, [0.0] * len(names))
 
 
@@ -77,7 +77,7 @@ def test_two_publishers_that_contradict_each_other_are_named(monkeypatch, publis
     for now, off in sorted(events):
         angles = 0.4 * np.sin(2.0 * np.pi * 1.5 * now + np.arange(18)) + off
         joints.read("joint_states", NAMES, angles.tolist(), measured=True)
-    said = joints.faults.recent(now)
+    said = joints.faults.list_recent(now)
     assert said == [] if not found else "is at two places in turn, /driver and /gui contradict each other" in said[0]
 
 
@@ -85,7 +85,7 @@ def test_joints_of_others_are_a_fault_only_where_they_do_not_belong(joints):
     names, values = ["pan", *NAMES, "wheel"], [9.0, *ANGLES, 9.0]
     assert np.array_equal(row(joints, names, values, others=True), ANGLES) and not joints.faults.counts()
     row(joints, names, values)
-    assert "'pan', which this robot has not" in joints.faults.recent(0.0)[0]
+    assert "'pan', which this robot has not" in joints.faults.list_recent(0.0)[0]
     assert "'pan' is not one of this robot" in joints.command_refusal(names, values)
 
 
@@ -94,15 +94,15 @@ def test_values_that_are_not_finite_are_left_out_and_named(joints, bad):
     values = [*ANGLES[:4], bad, *ANGLES[5:]]
     assert list(np.flatnonzero(np.isnan(row(joints, NAMES, values)))) == [4]
     assert len(joints.read("joint_states", NAMES, values)) == 17
-    assert f"not finite for {NAMES[4]}" in joints.faults.recent(0.0)[0]
+    assert f"not finite for {NAMES[4]}" in joints.faults.list_recent(0.0)[0]
 
 
 @pytest.mark.parametrize("far", [90.0, -1e300])
 def test_measured_angles_that_no_joint_can_have_are_left_out_and_named(joints, far):
     values = [*ANGLES[:4], far, *ANGLES[5:]]
     assert list(np.flatnonzero(np.isnan(row(joints, NAMES, values, measured=True)))) == [4]
-    assert f"for {NAMES[4]}, whose limits are" in joints.faults.recent(0.0)[0]
-    assert "are these degrees" in joints.faults.recent(0.0)[0]
+    assert f"for {NAMES[4]}, whose limits are" in joints.faults.list_recent(0.0)[0]
+    assert "are these degrees" in joints.faults.list_recent(0.0)[0]
     beyond = ROBOT.joints[4].upper + 1.0  # a joint that is bent beyond its stop is measured there
     assert row(joints, NAMES[4:5], [beyond], measured=True)[4] == beyond
     assert row(joints, NAMES, values)[4] == far  # torques, for example, have other limits
@@ -119,7 +119,7 @@ def test_measurements_have_a_time_for_each_joint(joints):
 def test_an_age_that_cannot_be_is_left_out_and_named(joints, bad):
     found = joints.read("servos/measurements", NAMES[:2], ANGLES[:2], [bad, 0.0])
     assert [joint for joint, _, _ in found] == [1]
-    assert f"{NAMES[0]} was read" in joints.faults.recent(0.0)[0]
+    assert f"{NAMES[0]} was read" in joints.faults.list_recent(0.0)[0]
     assert joints.read("servos/measurements", NAMES[:2], ANGLES[:2], [0.0]) is None
 
 
@@ -136,7 +136,7 @@ def test_giant_names_that_are_always_others_need_no_memory(joints, count, length
 
 def test_a_fault_that_quotes_a_giant_name_is_one_short_line(joints):
     joints.read("joint_states", ["y\n" * 50_000], [0.0])
-    (fault,) = joints.faults.recent(0.0)
+    (fault,) = joints.faults.list_recent(0.0)
     assert "joint_states names the joint" in fault and len(fault) < 400
     assert len(joints.command_refusal(["x" * 50_000], [0.0])) < 600
 
@@ -172,12 +172,12 @@ def test_as_many_values_as_joints_are_needed():
 
 
 def test_old_and_future_stamps_are_refused():
-    assert stamp_refusal(0.29, 0.3) == stamp_refusal(-0.29, 0.3) == ""
-    assert "3.6e+03 s old" in stamp_refusal(3600.0, 0.3)
-    assert "in the future" in stamp_refusal(-3600.0, 0.3)
+    assert find_stamp_refusal(0.29, 0.3) == find_stamp_refusal(-0.29, 0.3) == ""
+    assert "3.6e+03 s old" in find_stamp_refusal(3600.0, 0.3)
+    assert "in the future" in find_stamp_refusal(-3600.0, 0.3)
 
 
 def test_one_source_at_a_time():
     one = SourceLock(0.3)
-    assert one.accepts("gait 1", 10.0) and not one.accepts("gait 2", 10.1) and one.accepts("gait 1", 10.2)
-    assert not one.accepts("", 10.49) and one.accepts("gait 2", 10.51) and not one.accepts("gait 1", 10.6)
+    assert one.accept("gait 1", 10.0) and not one.accept("gait 2", 10.1) and one.accept("gait 1", 10.2)
+    assert not one.accept("", 10.49) and one.accept("gait 2", 10.51) and not one.accept("gait 1", 10.6)

@@ -20,7 +20,7 @@ from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.servos import ReadingsBus, Servos
 from hexapod_dynamics.onboard.simulation import OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.robot_file import packaged_file
+from hexapod_dynamics.robot.robot_file import find_packaged_file
 from hexapod_dynamics.simulation import Truth
 
 CHIP = ROBOT.imu.rotation.T
@@ -50,7 +50,7 @@ def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_know
     world = walking()
     before = world.way
     assert before > 0.2 and world.onboard.decisions == []
-    world.damage(WHOLE.without("RM", "LM"))
+    world.break_parts(WHOLE.without("RM", "LM"))
     torn = world.time
     world.run(8.0)
     o = world.onboard
@@ -66,7 +66,7 @@ def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_know
 
 def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone():
     world = walking(detect="report")
-    world.damage(WHOLE.without("RM"))
+    world.break_parts(WHOLE.without("RM"))
     world.run(1.0)
     for _ in range(8):
         world.run(0.25)
@@ -113,7 +113,7 @@ def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_a
     accept = world.onboard.imu
     world.onboard.imu = lambda t, force, rate: accept(t, force * (math.nan if next(samples) % 7 == 0 else 1.0), rate)
     world.run(2.0)
-    assert world.onboard.parts.imu.faults.recent(world.time)
+    assert world.onboard.parts.imu.faults.list_recent(world.time)
     world.twist[:] = 0.0
     world.run(2.0)
     place = world.physics.position.copy()
@@ -155,7 +155,7 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
         lambda: asked.silent(now, -1),
         lambda: asked.silent(now, 18),
         lambda: asked.declare(None),
-        lambda: asked.declare(Morphology.whole(Robot.load(packaged_file("phantomx.yaml")))),
+        lambda: asked.declare(Morphology.whole(Robot.load(find_packaged_file("phantomx.yaml")))),
     ):
         with pytest.raises(HexapodError, match="needed|silent"):
             call()
@@ -196,7 +196,7 @@ def test_set_points_are_the_counts_of_this_robots_servos(name):
     for tick in range(400):
         t = TICK * tick
         for joint in servos.bus.reads(t):
-            servos.bus.answered(t, joint, angles[joint])
+            servos.bus.process_answer(t, joint, angles[joint])
         servos.command(t, angles)
         found = servos.step(t)
     counts = found / robot.servo.resolution
@@ -207,7 +207,7 @@ def test_set_points_are_the_counts_of_this_robots_servos(name):
 def test_a_leg_that_comes_back_after_a_stop_is_not_moved_before_it_is_measured():
     bus, leg = ReadingsBus(ROBOT), np.arange(18) < 3
     for joint in range(18):
-        bus.answered(0.0, joint, 0.1)
+        bus.process_answer(0.0, joint, 0.1)
     bus.set_missing(leg)
     bus.freeze()
     bus.unfreeze()
@@ -220,7 +220,7 @@ def test_a_robot_that_was_moved_while_torque_was_off_holds_where_it_is_when_torq
 
     def measure(t, angle):
         for joint in range(18):
-            servos.bus.answered(t, joint, angle)
+            servos.bus.process_answer(t, joint, angle)
 
     for k in range(50):
         measure(0.02 * k, 0.3)

@@ -142,7 +142,7 @@ def test_the_table_is_a_triangle_whose_rows_sum_to_the_usual_lagrangian():
         assert column.shape == (i + 1,)
         table[: i + 1, i] = column
     assert np.allclose(table.sum(axis=1), chain.dynamics().torques(*state), rtol=1e-13)
-    assert chain.cell(2, 1).is_zero() and not chain.cell(1, 2).is_zero()
+    assert chain.entry(2, 1).is_zero() and not chain.entry(1, 2).is_zero()
     whole = usual_lagrangian_forces(chain)
     values = {
         f"{name}_{i}": value for name, row in zip(("q", "qd", "qdd"), state, strict=True) for i, value in enumerate(row)
@@ -155,9 +155,9 @@ def test_the_table_is_a_triangle_whose_rows_sum_to_the_usual_lagrangian():
 def test_extending_and_replacing_differentiate_only_what_changes():
     chain = pendulum(5)
     assert chain.computed == 5
-    longer = chain.extended(revolute_link(1, 1, damping=1))
+    longer = chain.extend(revolute_link(1, 1, damping=1))
     assert longer.computed == 1 and len(longer) == 6
-    changed = chain.replaced(3, sliding_link(2))
+    changed = chain.replace(3, sliding_link(2))
     assert changed.computed == 2 and len(changed) == 5
     state = np.random.default_rng(2).normal(size=(3, 6))
     fresh = pendulum(6)
@@ -178,7 +178,7 @@ def test_wrong_input_is_refused_by_name():
     with pytest.raises(DynamicsError, match="at least one link"):
         PartialLagrangian().dynamics()
     with pytest.raises(DynamicsError, match="no link 2"):
-        pendulum(2).replaced(2, sliding_link(1))
+        pendulum(2).replace(2, sliding_link(1))
     with pytest.raises(DynamicsError, match="gravity is"):
         PartialLagrangian(gravity=(0, np.nan))
     with pytest.raises(DynamicsError, match="3 coordinates"):

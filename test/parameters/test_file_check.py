@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.parameters.file_check import check_parameter_file, overridden
+from hexapod_dynamics.parameters.file_check import check_parameter_file, find_overridden
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
@@ -97,7 +97,7 @@ def test_what_the_arguments_of_a_launch_override_is_named(tmp_path):
         "damage_detector:\n  ros__parameters: {detect: report}"
     )
     launch = {"gait": {"velocity": 0.077, "robot": ""}, "damage_detector": {"detect": "report"}}
-    assert [text.partition(" of the params_file")[0] for text in overridden(path, launch)] == [
+    assert [text.partition(" of the params_file")[0] for text in find_overridden(path, launch)] == [
         "gait.robot: 'mine.yaml'",
         "gait.velocity: 0.05",
     ]

@@ -34,14 +34,14 @@ def test_an_impossible_entry_of_the_list_is_refused(values, words):
 def test_a_derived_default_is_that_of_its_source():
     (speed_limit,) = (each for each in commands.GUARD if each.name == "speed_limit")
     robot = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, speed_limit=4.5))
-    assert speed_limit.default_for(robot) == 4.5
-    assert commands.RATE.default_for(0.0125) == 80.0
-    assert commands.COMMAND_PERIOD.default_for() == 0.02
+    assert speed_limit.compute_default(robot) == 4.5
+    assert commands.RATE.compute_default(0.0125) == 80.0
+    assert commands.COMMAND_PERIOD.compute_default() == 0.02
 
 
 def test_damage_manager_has_a_parameter_for_each_part_of_the_robot():
     morphology = Morphology.whole(ROBOT).without("RM")
-    parameters = damage_manager.parameters_of(morphology)
+    parameters = damage_manager.list_parameters(morphology)
     assert {parameter.name: parameter.default for parameter in parameters} == morphology.parameters()
     described = {parameter.name: parameter.description for parameter in parameters}
     assert described["links.LM.femur"].startswith("link LM.femur exists")

@@ -87,7 +87,7 @@ def test_gait_plans_and_hardware_files_are_refused_likewise(tmp_path, name):
     class Given:
         hardware, port, direction, bus = str(path), "", "", ""
 
-    is_refused(lambda _: check_robot.hardware(Given), path, what)
+    is_refused(lambda _: check_robot.read_device_parameters(Given), path, what)
 
 
 def test_the_bound_of_a_number_is_far_beyond_any_use(tmp_path):
@@ -177,4 +177,4 @@ def test_a_deep_tree_and_a_long_chain_of_links_end_neither_reader():
     chain = f"<robot name='a'><link name='l0'/>{''.join(LINK.format(k, k - 1) for k in range(1, 1500))}</robot>"
     with pytest.raises(HexapodError):
         Robot.from_urdf(chain)
-    assert len(read_description(chain)[1].below()) == 1500
+    assert len(read_description(chain)[1].list_subtree()) == 1500

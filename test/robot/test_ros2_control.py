@@ -10,13 +10,13 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.ros2_control import HARDWARE, controllers_yaml, with_ros2_control
+from hexapod_dynamics.robot.ros2_control import HARDWARE, add_ros2_control, controllers_yaml
 
 
 @pytest.mark.parametrize("hardware", HARDWARE)
 def test_each_joint_that_moves_has_its_limits_and_interfaces(hardware):
     morphology = WHOLE.without("RM").locked("LF.tibia", 0.3)
-    system = ET.fromstring(with_ros2_control(ROBOT.to_urdf(morphology), ROBOT, hardware)).find("ros2_control")
+    system = ET.fromstring(add_ros2_control(ROBOT.to_urdf(morphology), ROBOT, hardware)).find("ros2_control")
     assert system.get("type") == "system" and system.find("hardware/plugin").text == HARDWARE[hardware][0]
     named = [joint.get("name") for joint in system.findall("joint")]
     assert named == [name for name in ROBOT.joint_names if "RM" not in name and name != "tibia_joint_LF"]
@@ -37,18 +37,18 @@ def test_a_joint_without_limits_has_none():
         for leg in ROBOT.legs
     ]
     free = dataclasses.replace(ROBOT, legs=legs)
-    system = ET.fromstring(with_ros2_control(free.to_urdf(), free, "mock")).find("ros2_control")
+    system = ET.fromstring(add_ros2_control(free.to_urdf(), free, "mock")).find("ros2_control")
     bounded = [len(joint.findall("command_interface/param")) for joint in system.findall("joint")]
     assert bounded == [0, 2, 2] * 6
 
 
 def test_a_reader_of_the_model_is_not_disturbed():
-    assert Robot.from_urdf(with_ros2_control(ROBOT.to_urdf(), ROBOT, "mock")).joint_names == ROBOT.joint_names
+    assert Robot.from_urdf(add_ros2_control(ROBOT.to_urdf(), ROBOT, "mock")).joint_names == ROBOT.joint_names
 
 
 def test_another_component_is_refused_by_name():
     with pytest.raises(RobotError, match="ros2_control: 'gazebo' given, allowed are mock"):
-        with_ros2_control(ROBOT.to_urdf(), ROBOT, "gazebo")
+        add_ros2_control(ROBOT.to_urdf(), ROBOT, "gazebo")
 
 
 def test_the_controllers_have_the_robots_joints_in_its_order():

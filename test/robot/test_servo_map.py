@@ -20,7 +20,7 @@ def test_the_map_is_the_robots():
     vendor = [459, 323, 637, 500, 322, 642, 540, 323, 637, 459, 676, 362, 500, 677, 357, 540, 676, 362]
     counts = np.array([BUS_SERVO.count(angle) for angle in MAP.servo_angles(stance)])
     assert np.abs(counts - vendor).max() <= 1  # the vendor truncates, we round
-    assert np.allclose(MAP.quantised(stance), stance, atol=0.5 / BUS_SERVO.per_radian + 1e-12)
+    assert np.allclose(MAP.quantise(stance), stance, atol=0.5 / BUS_SERVO.per_radian + 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_feet_and_inertias_are_those_of_the_urdf():
     middle = np.mean([data.oMi[model.getJointId(f"j_c1_{leg}")].translation for leg in ROBOT.leg_names], axis=0)
     for leg in ROBOT.leg_names:
         foot = data.oMf[model.getFrameId(f"foot_{leg.upper()}")].translation - middle
-        mine = LegKinematics.of(ROBOT, leg)
+        mine = LegKinematics.from_robot(ROBOT, leg)
         np.testing.assert_allclose(mine.to_base(mine.forward(q[list(ROBOT.leg_joints(leg))])), foot, atol=5e-6)
     M = pin.crba(model, data, theirs)
     order = [model.joints[model.getJointId(name)].idx_v for name in ROBOT.joint_names]

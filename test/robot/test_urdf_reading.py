@@ -59,7 +59,7 @@ def test_masses_gravity_and_accelerations_are_pinocchios(source, tmp_path):
 
 def test_an_axis_of_any_length_turns_the_view_by_the_angle():
     _, tree = read_description(TEXT.replace('xyz="1 0 0"', 'xyz="2 0 0"'))
-    knees = [link for link in tree.below() if link.joint.startswith("knee")]
+    knees = [link for link in tree.list_subtree() if link.joint.startswith("knee")]
     for knee in knees:
         turn = knee.pose[:3, :3].T @ knee.pose_at(0.5)[:3, :3]
         np.testing.assert_allclose(turn, rotation_about(0, 0.5), atol=1e-12)

@@ -10,7 +10,7 @@ from support.ros_session import LATCHED, wait_until
 from geometry_msgs.msg import PoseStamped
 from hexapod_dynamics.ros import guarded_node
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, copied
+from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, copy_message
 from nav_msgs.msg import Path
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
@@ -90,13 +90,13 @@ def test_latched_topics_are_not_handed_over(pair):
 def test_a_copy_has_all_fields_and_shares_nothing_that_can_change():
     message = Imu(orientation_covariance=np.arange(9.0))
     message.header.frame_id, message.header.stamp.sec, message.linear_acceleration.z = "chip", 7, np.float64(9.8)
-    copy = copied(message)
+    copy = copy_message(message)
     assert serialize_message(copy) == serialize_message(message)
     message.header.stamp.sec, message.linear_acceleration.z = 8, 1.0
     message.orientation_covariance[4] = 0.5
     assert (copy.header.stamp.sec, copy.linear_acceleration.z, copy.orientation_covariance[4]) == (7, 9.8, 4.0)
     assert type(copy.linear_acceleration.z) is float, "as read from bytes"
     states, path = JointState(name=["a"], position=[1.0]), Path(poses=[PoseStamped()])
-    copies = copied(states), copied(path)
+    copies = copy_message(states), copy_message(path)
     states.name[0], states.position[0], path.poses[0].pose.position.x = "b", 2.0, 3.0
     assert (copies[0].name, list(copies[0].position), copies[1].poses[0].pose.position.x) == (["a"], [1.0], 0.0)

@@ -10,7 +10,7 @@ import pytest
 from support.machine_load import on_a_free_machine
 from support.ros_session import NEWEST, Process, wait_until
 
-from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from std_msgs.msg import String
 
 SCRIPT = str(Path(__file__).with_name("failing_nodes.py"))
@@ -47,7 +47,7 @@ def test_a_node_that_fails_at_work_keeps_its_state_for_its_respawn(begin, tmp_pa
 
 @pytest.mark.parametrize("launched, kept", [(True, ["endings.storing.json"]), (False, [])])
 def test_a_signal_to_one_node_deletes_its_state_only_where_nothing_starts_it_again(begin, tmp_path, launched, kept):
-    process = begin("storing", **({LAUNCH: str(os.getpid())} if launched else {}))
+    process = begin("storing", **({LAUNCH_VARIABLE: str(os.getpid())} if launched else {}))
     wait_until(lambda: "works" in process.output, 30, lambda: process.output)
     assert stored(tmp_path) == ["endings.storing.json"]
     process.popen.send_signal(signal.SIGTERM)
@@ -64,7 +64,7 @@ def test_a_node_ends_cleanly_beside_one_that_was_killed(begin):
 
 
 def test_a_middleware_that_never_ends_does_not_keep_the_process(begin, tmp_path):
-    process = begin("hanging", **{LAUNCH: str(os.getpid())})
+    process = begin("hanging", **{LAUNCH_VARIABLE: str(os.getpid())})
     wait_until(lambda: "works" in process.output, 30, lambda: process.output)
     began = time.monotonic()
     process.popen.send_signal(signal.SIGINT)

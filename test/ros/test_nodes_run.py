@@ -22,7 +22,7 @@ def measure():
 sys.modules['hexapod_dynamics.nodes.probe'] = types.SimpleNamespace(Probe=None)
 sys.modules['hexapod_dynamics.ros.running'] = types.SimpleNamespace(run_together=lambda classes, args: measure())
 start.NODES['probe'] = 'Probe'
-start._entry('probe', ['probe'])()
+start._make_entry('probe', ['probe'])()
 """
 
 

@@ -120,7 +120,7 @@ def test_polled_messages_and_slow_calls_come_with_the_ticks(probe, looped):
     each, heard, slow, rare = looped(0.02), [], [], []
     each.loop.subscribe(JointState, "joints", lambda m: (each.note(), heard.append(m.position.tolist())), 10)
     each.node.create_subscription(String, "rare", lambda m: (each.note(), rare.append(m.data)), 10)
-    each.loop.every(0.1, lambda: (each.note(), slow.append(time.monotonic())))
+    each.loop.call_every(0.1, lambda: (each.note(), slow.append(time.monotonic())))
     each.start()
     joints, words = (
         probe.node.create_publisher(kind, name, 10) for kind, name in ((JointState, "joints"), (String, "rare"))
@@ -274,7 +274,7 @@ def test_dynamics_predicts_once_a_command_while_nobody_subscribes_to_its_state(p
     with patch("hexapod_dynamics.nodes.dynamics.TickLoop"):
         node = DynamicsNode()
     for watched, period in ((False, 0.02), (True, 0.01), (False, 0.02)):
-        node._messages.states_wanted = lambda now, watched=watched: watched
+        node._messages.has_state_subscribers = lambda now, watched=watched: watched
         node._adapt(time.monotonic())
         assert node.loop.period == period
     node.session_state.close()

@@ -25,7 +25,7 @@ def test_foot_forces_obey_the_law():
     """f_n = max(0, -K z - B vz), f_t = -b v, at the feet's own place and velocity, found by differences."""
     from hexapod_dynamics.kinematics import LegKinematics
 
-    legs = [LegKinematics.of(ROBOT, name) for name in ROBOT.leg_names]
+    legs = [LegKinematics.from_robot(ROBOT, name) for name in ROBOT.leg_names]
     h = 1e-5
     sim = Simulator(ROBOT, gait=TripodGait(), timestep=h, ground=Ground.viscous())
     sim.run(0.4)

@@ -100,11 +100,11 @@ def test_friction_holds_a_joint_that_spring_alone_would_move(physics):
 def test_the_friction_models_are_those_of_the_identification():
     """A joint at rest under 1 N m, and in motion: numbers from the files named in servo_law.py."""
     one, still, fast = np.ones(1), np.zeros(1), np.full(1, 2.0)
-    assert MODELS[1].dry(one, -one, still) == pytest.approx(0.0515)
-    assert MODELS[4].dry(one, -one, still) == pytest.approx(0.0519 + 0.0111 + 2 * 0.2079)
-    assert MODELS[6].dry(one, -one, still) == pytest.approx(0.0533 + 0.2436 + 0.0449 + 0.1423 + 0.0001)
-    assert MODELS[6].dry(one, -one, fast) == pytest.approx(0.0533 + 0.2436 + 0.0449)
-    assert MODELS[0].dry(one, -one, still) == 0.0
+    assert MODELS[1].compute_dry_limit(one, -one, still) == pytest.approx(0.0515)
+    assert MODELS[4].compute_dry_limit(one, -one, still) == pytest.approx(0.0519 + 0.0111 + 2 * 0.2079)
+    assert MODELS[6].compute_dry_limit(one, -one, still) == pytest.approx(0.0533 + 0.2436 + 0.0449 + 0.1423 + 0.0001)
+    assert MODELS[6].compute_dry_limit(one, -one, fast) == pytest.approx(0.0533 + 0.2436 + 0.0449)
+    assert MODELS[0].compute_dry_limit(one, -one, still) == 0.0
 
 
 @PHYSICS

@@ -116,7 +116,7 @@ def test_at_rest_the_ground_carries_the_weight(morphology):
     assert needed[:6] == pytest.approx(np.zeros(6), abs=5e-3)
     assert needed[6:] == pytest.approx(sim.joint_torques[morphology.moving_mask], abs=2e-3)
     for name in tips:  # the feet are as deep in the ground as its springs say
-        i, leg = ROBOT.leg_names.index(name), LegKinematics.of(ROBOT, name, morphology)
+        i, leg = ROBOT.leg_names.index(name), LegKinematics.from_robot(ROBOT, name, morphology)
         foot = sim.position + sim.rotation @ leg.to_base(leg.forward(sim.q[3 * i : 3 * i + 3]))
         assert foot[2] == pytest.approx(-sim.foot_forces[i, 2] / ROBOT.contact.stiffness, abs=1e-6)
 

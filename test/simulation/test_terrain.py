@@ -13,13 +13,13 @@ AHEAD = np.linspace(0.0, 4.0, 801)
 
 def profile(text: str) -> np.ndarray:
     """Heights along the robot's way."""
-    return Truth.parse(text).ground().heights(AHEAD, np.zeros(1))[0]
+    return Truth.parse(text).make_ground().heights(AHEAD, np.zeros(1))[0]
 
 
 def test_slopes_rise_in_the_direction_that_is_named():
     rise = np.tan(np.radians(12.0))
     for text, x, y in (("slope:12", rise, 0.0), ("slope:12:down", -rise, 0.0), ("slope:12:across", 0.0, rise)):
-        ground = Truth.parse(f"ground={text}").ground()
+        ground = Truth.parse(f"ground={text}").make_ground()
         assert [ground.height(1.0, 0.0), ground.height(0.0, 1.0)] == pytest.approx([x, y])
 
 
@@ -57,7 +57,7 @@ def test_mujoco_s_robot_stands_on_what_is_drawn(text):
 
 
 def test_patches_are_slippery_soft_or_neither():
-    ground = Truth.parse("ground=patches,friction=0.7,seed=9").ground()
+    ground = Truth.parse("ground=patches,friction=0.7,seed=9").make_ground()
     kinds = [ground.patch(0.3 * i + 0.1, 0.3 * j + 0.1) for i in range(30) for j in range(30)]
     assert 0.2 < kinds.count("slippery") / 900 < 0.3 and 0.2 < kinds.count("soft") / 900 < 0.3
     assert ground.patch(0.01, 0.01) == ground.patch(0.29, 0.29)

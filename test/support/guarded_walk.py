@@ -16,7 +16,7 @@ class GuardedWalk:
     """A gait that walks; tilt [deg], doing: of each tick."""
 
     def __init__(self, gait, morphology=WHOLE):
-        self.gait, self.guard = gait, PoseGuard.of_robot(ROBOT)
+        self.gait, self.guard = gait, PoseGuard.from_robot(ROBOT)
         self.guard.synchronise_setpoint(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
         self.physics = Simulator(ROBOT, morphology, timestep=2e-3, ground=Ground(friction=0.6))
         self.physics.reset(joints=gait.position.copy())

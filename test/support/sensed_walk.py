@@ -16,13 +16,13 @@ from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.prediction import PredictionSettings
-from hexapod_dynamics.onboard.simulation import CHAIN, RESTS, SAMPLE
+from hexapod_dynamics.onboard.simulation import CHAIN_DELAY, REST_TIME, SAMPLE_PERIOD
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Truth
 
 # Of a robot that is exactly as described, and whose servos start as late as those of the simulation.
-EXACT = PredictionSettings(imu_mounting_error=0.0, servo_angle_error=0.0, command_delay=CHAIN + 0.002)
+EXACT = PredictionSettings(imu_mounting_error=0.0, servo_angle_error=0.0, command_delay=CHAIN_DELAY + 0.002)
 
 
 def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
@@ -51,7 +51,7 @@ class LegOdometry:
         for leg in robot.legs:
             joints = robot.leg_joints(leg.name)
             if len(morphology.links(leg.name)) == len(leg.links):
-                self.legs.append((LegKinematics.of(robot, leg.name), slice(joints.start, joints.stop)))
+                self.legs.append((LegKinematics.from_robot(robot, leg.name), slice(joints.start, joints.stop)))
         self.pose = np.zeros(3)  # x, y, yaw
         self._before: np.ndarray | None = None
 
@@ -98,7 +98,7 @@ class SensedWalk(Walk):
         settings: PredictionSettings = EXACT,
         known: Robot | None = None,
         every: int = 10,
-        rests: float = RESTS,
+        rests: float = REST_TIME,
         timestep: float | None = None,
     ) -> None:
         onboard = Onboard(known or robot, "off", "asked", gait=gait or TripodGait(), prediction=settings)
@@ -120,7 +120,7 @@ class SensedWalk(Walk):
 
     def tell(self, morphology: Morphology) -> None:
         """Break the robot and declare it."""
-        self.damage(morphology)
+        self.break_parts(morphology)
         self.onboard.declare(morphology)
         self.odometry = LegOdometry(self.onboard.robot, morphology)
 
@@ -143,7 +143,7 @@ class SensedWalk(Walk):
         if self._samples % 2 == 0 and np.isfinite(latest[observer.morphology.existing_mask]).all():
             self.odometry.update(latest, observer.rotation)
         cos, sin = np.cos(self.dead[2]), np.sin(self.dead[2])
-        vx, vy, wz = SAMPLE * np.asarray(self.gait.twist)
+        vx, vy, wz = SAMPLE_PERIOD * np.asarray(self.gait.twist)
         self.dead += [cos * vx - sin * vy, sin * vx + cos * vy, wz]
         if self._samples % self._every == 0:
             self.rows.append([self.time, *self._row()])

@@ -17,7 +17,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.recovery.brace import HOLD
 from hexapod_dynamics.onboard import MadeDecision, Onboard
-from hexapod_dynamics.onboard.simulation import RESTS, TICK, OnboardSimulation
+from hexapod_dynamics.onboard.simulation import REST_TIME, TICK, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 
@@ -35,7 +35,7 @@ class Walk(OnboardSimulation):
     body. lowest: the least upward component of the body's z axis so far.
     """
 
-    def __init__(self, *arguments: Any, rests: float = RESTS, **options: Any) -> None:
+    def __init__(self, *arguments: Any, rests: float = REST_TIME, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.force, self.height, self.load, self.lowest = np.zeros(3), 0.0, (0.0, 0.0, 0.0), 1.0
         self.run(rests)
@@ -220,7 +220,7 @@ def bereft(seed: int, lost: tuple[str, ...] = ()) -> Walk:
     left = [name for name in ROBOT.leg_names if name not in lost]
     gone = random.choice(left, 1 if lost or random.random() < 0.6 else 2, replace=False)
     parts = [str(leg) if random.random() < 0.5 else f"{leg}.tibia" for leg in gone]
-    walk.damage(walk.declared.without(*parts))
+    walk.break_parts(walk.declared.without(*parts))
     walk.run(AFTER)
     return walk
 
@@ -233,7 +233,7 @@ def walk_on(ground: str, lost: tuple[str, ...], seed: int, gait: Gait, friction:
     truth = Truth.parse(f"servos=real,seed={seed},friction={friction:.3f},ground={ground}")
     walk = Walk(Onboard(ROBOT, "off", gait=gait), "mujoco", truth, seed, timestep=2e-3)
     if lost:
-        walk.damage(WHOLE.without(*lost))
+        walk.break_parts(WHOLE.without(*lost))
         walk.onboard.declare(WHOLE.without(*lost))
         walk.run(TICK)
         walk.run(6.0, until=lambda walk: walk.gait.doing == "standing")

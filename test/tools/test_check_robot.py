@@ -95,7 +95,7 @@ def test_a_good_robot_passes_all_and_is_left_as_it_was(rehearse, loaded, checks)
     one = rehearse(loaded=loaded)
     before = one.robot.angles
     findings = one.run(*checks)
-    assert all_passed(findings), "\n".join(each.line for each in findings)
+    assert all_passed(findings), "\n".join(each.lines for each in findings)
     assert {each.check for each in findings} == set(checks)
     assert (one.robot.servos.loaded == loaded).all() and one.robot.servos.flash_writes.sum() == 0
     assert np.abs(one.robot.angles - before).max() < 0.04
@@ -213,7 +213,7 @@ class Interrupting(SimulatedOperator):
 
     def sees(self, question, expected, *, absolute=False):
         self._act()
-        return super().sees(question, expected, absolute=absolute)
+        return super().ask_seen(question, expected, absolute=absolute)
 
 
 @pytest.mark.parametrize("loaded", [False, True])
@@ -394,9 +394,9 @@ def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     said = []
     operator = Operator(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
     seen = {"coxa_joint_LF": 0.2}
-    assert operator.permits("a motion") and operator.sees("so?", seen) is Answer.YES
-    assert operator.sees("so?", seen) is Answer.AGAIN and operator.sees("so?", seen) is Answer.NO
-    assert not operator.holds(Attitude.LEVEL) and not operator.permits("more")  # the end of the answers
+    assert operator.ask_permission("a motion") and operator.ask_seen("so?", seen) is Answer.YES
+    assert operator.ask_seen("so?", seen) is Answer.AGAIN and operator.ask_seen("so?", seen) is Answer.NO
+    assert not operator.ask_to_hold(Attitude.LEVEL) and not operator.ask_permission("more")  # the end of the answers
     assert "Move it?" in said[0]
     with pytest.raises(BusError):
         LxServos(PortSettings("nowhere"), ()).open()

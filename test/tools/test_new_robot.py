@@ -37,7 +37,7 @@ def test_a_foreign_urdf_becomes_a_checked_file_and_the_launch_command_is_said(tm
 
 
 def test_plans_come_beside_the_file_with_their_number_and_the_time_left(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(tool, "_checked", lambda robot: True)
+    monkeypatch.setattr(tool, "_check_robot", lambda robot: True)
     file = tmp_path / "four.yaml"
     content = yaml.safe_load((CONFIG / "quadruped.yaml").read_text())
     file.write_text(yaml.safe_dump({**content, "name": "four", "body": {**content["body"], "mass": 1.3}}))
@@ -55,7 +55,7 @@ def test_answers_make_the_robot_and_wrong_ones_are_asked_again():
     answers = iter(["7", "x", "6", *[""] * 14])
     told = []
     given = asked_robot.ask(lambda _: next(answers), told.append)
-    assert given == asked_robot.defaults() and len(told) == 2 and "from 4 to 12" in told[0]
+    assert given == asked_robot.list_defaults() and len(told) == 2 and "from 4 to 12" in told[0]
     robot = asked_robot.make_robot_from_answers(given, "mine")
     assert robot.leg_names == Robot.jethexa().leg_names
     assert [leg.tripod_group for leg in robot.legs] == [leg.tripod_group for leg in Robot.jethexa().legs]

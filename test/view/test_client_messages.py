@@ -48,7 +48,7 @@ def update(uuid, value, **more):
     ],
 )
 def test_what_the_own_page_sends_passes(checks, message):
-    assert checks.problem(0, message) == ""
+    assert checks.find_problem(0, message) == ""
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_what_the_own_page_sends_passes(checks, message):
     ],
 )
 def test_everything_else_is_dropped(checks, message, problem):
-    assert checks.problem(0, message) == problem
+    assert checks.find_problem(0, message) == problem
 
 
 def test_the_controls_of_another_page_do_not_exist_for_this_one(checks):
-    assert checks.problem(1, update("button", True)) == "control"
+    assert checks.find_problem(1, update("button", True)) == "control"
 
 
 anything = st.recursive(
@@ -100,15 +100,15 @@ anything = st.recursive(
 
 @given(st.sampled_from([*KINDS, "other"]), st.sampled_from([*CONTROLS, "forward"]), anything, anything)
 def test_no_message_raises_and_no_slider_leaves_its_range(checks, kind, uuid, value, more):
-    problem = checks.problem(0, {"type": kind, "uuid": uuid, "updates": {"value": value}, "name": more})
+    problem = checks.find_problem(0, {"type": kind, "uuid": uuid, "updates": {"value": value}, "name": more})
     if kind == "GuiUpdateMessage":
         assert problem == "fields"
-    assert checks.problem(0, value) in ("kind", "fields")
-    if checks.problem(0, update("slider", value)) == "":
+    assert checks.find_problem(0, value) in ("kind", "fields")
+    if checks.find_problem(0, update("slider", value)) == "":
         assert abs(value) <= 0.15 + 1e-9
-    checks.problem(0, {"type": kind, "uuid": value})
-    checks.problem(0, {"type": kind, "uuid": uuid, "updates": more})
-    checks.problem(0, {"type": kind, "position": value, "fov": more})
+    checks.find_problem(0, {"type": kind, "uuid": value})
+    checks.find_problem(0, {"type": kind, "uuid": uuid, "updates": more})
+    checks.find_problem(0, {"type": kind, "position": value, "fov": more})
 
 
 @pytest.mark.parametrize("axes", [[0, 0, 0], [1, -1, 0.5], [-1.0, 0.0, 1.0]])

@@ -15,9 +15,9 @@ def walked(seconds, speed=0.1, rate=25.0):
 
 def test_a_time_gets_the_nearest_sample_and_nothing_older_than_a_minute_is_kept():
     past = walked(100.0)
-    assert abs(past.at(80.0).time - 80.0) <= EVERY and past.at(80.0).joints["RM_coxa"] == past.at(80.0).time
-    assert 100.0 - LENGTH - 2 * EVERY <= past.at(0.0).time <= 100.0 - LENGTH + 2 * EVERY
-    assert LastMinute().at(1.0) is None
+    assert abs(past.find(80.0).time - 80.0) <= EVERY and past.find(80.0).joints["RM_coxa"] == past.find(80.0).time
+    assert 100.0 - LENGTH - 2 * EVERY <= past.find(0.0).time <= 100.0 - LENGTH + 2 * EVERY
+    assert LastMinute().find(1.0) is None
 
 
 def test_the_trail_is_the_way_of_a_minute_in_steps():

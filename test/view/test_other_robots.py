@@ -16,7 +16,7 @@ from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator
 from hexapod_dynamics.tools.plot import main
 from hexapod_dynamics.view.playback import Playback, show
-from hexapod_dynamics.view.scene import reach_of, read_description
+from hexapod_dynamics.view.scene import compute_reach, read_description
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 
@@ -50,7 +50,7 @@ def test_the_view_places_every_foot_where_the_links_are(robot):
     upper = np.array([joint.upper for joint in robot.joints])
     q = random.uniform(lower, upper)
     values, places = dict(zip(robot.joint_names, q, strict=True)), {tree.name: np.eye(4)}
-    for link in tree.below():
+    for link in tree.list_subtree():
         for child in link.children:
             places[child.name] = places[link.name] @ child.pose_at(values.get(child.joint, 0.0))
     feet = {f: pose for f, pose in LinkTree(robot, morphology).base_poses(q).items() if f.startswith("foot_")}
@@ -58,7 +58,7 @@ def test_the_view_places_every_foot_where_the_links_are(robot):
     for frame, pose in feet.items():
         np.testing.assert_allclose(places[frame][:3, 3], pose[:3, 3], atol=1e-9)
     at_zero = LinkTree(robot, morphology).base_poses(np.zeros(robot.joint_count)).values()
-    assert reach_of(tree) == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
+    assert compute_reach(tree) == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
     assert tree.visuals
 
 

@@ -118,7 +118,7 @@ def test_what_the_robot_refused_is_put_back(folder, clock):
     parts, controls, sent = folder
     controls["box", "LF tibia"].press(False)
     parts.follow(WHOLE.parameters())
-    clock.now += parts_folder.UNANSWERED + 0.1
+    clock.now += parts_folder.UNDO_AFTER + 0.1
     parts.follow(WHOLE.parameters())
     assert controls["box", "LF tibia"].value is True
     assert len(sent) == 1
@@ -158,7 +158,7 @@ def test_a_menu_locks_and_makes_limp_and_repairs(folder):
 
 
 def test_a_menu_lists_another_kind_of_damage_and_sends_its_value(clock):
-    with KINDS.including(BENT):
+    with KINDS.include(BENT):
         gui, sent = Gui(), []
         parts = PartsFolder(gui, "parts", sent.append, expand=True)
         parts.follow(WHOLE.updated({"bent.LF.coxa": -0.2}).parameters())

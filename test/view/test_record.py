@@ -35,10 +35,10 @@ def test_the_gait_diagram_of_a_tripod_has_two_groups_of_three(log):
     record = from_log(log, ROBOT)
     assert len(repr(record)) < 200 and "true 2600, measured 2600" in repr(record)
     record.foot_forces = None  # as from a bag: from joints and attitude alone
-    time, standing = record.standing()
+    time, standing = record.find_standing()
     standing = standing[time > 1.3]
     record.measured.values[0] = np.nan  # as where no servo has answered yet: no foot stands, and no warning
-    assert not record.standing()[1][0].any()
+    assert not record.find_standing()[1][0].any()
     groups = {leg: k for k, leg in enumerate(ROBOT.leg_names)}
     together = np.mean(standing[:, groups["LF"]] == standing[:, groups["LR"]])
     apart = np.mean(standing[:, groups["LF"]] == standing[:, groups["LM"]])

@@ -47,15 +47,15 @@ def test_the_mesh_of_a_rough_ground_lies_on_it_and_faces_upward():
 def test_a_rough_ground_follows_the_robot_and_a_slope_is_an_inclined_grid(server):
     drawn = Drawn(server)
     surroundings, handles = Surroundings(drawn), drawn.handles
-    surroundings.ground(ROUGH, (0.0, 0.0))
+    surroundings.draw_ground(ROUGH, (0.0, 0.0))
     first = handles["/world/rough_ground"]
     assert not handles["/world/ground"].visible
-    surroundings.ground(ROUGH, (0.3, 0.0))
+    surroundings.draw_ground(ROUGH, (0.3, 0.0))
     assert handles["/world/rough_ground"] is first
-    surroundings.ground(ROUGH, (0.9, 0.0))
+    surroundings.draw_ground(ROUGH, (0.9, 0.0))
     assert handles["/world/rough_ground"] is not first
     slope = Ground(slope=10.0, slope_yaw=30.0)
-    surroundings.ground(slope, (3.1, 0.0))
+    surroundings.draw_ground(slope, (3.1, 0.0))
     grid = handles["/world/ground"]
     assert grid.visible
     w, x, y, z = grid.wxyz
@@ -65,7 +65,7 @@ def test_a_rough_ground_follows_the_robot_and_a_slope_is_an_inclined_grid(server
         assert point[2] == pytest.approx(slope.height(point[0], point[1]), abs=1e-9)
     surroundings.follow((3.0, 1.0))  # brought to the middle of the picture
     np.testing.assert_allclose(handles["/world"].position, [-3.0, -1.0, -slope.height(3.0, 1.0)], atol=1e-12)
-    surroundings.ground(Ground(), (0.0, 0.0))
+    surroundings.draw_ground(Ground(), (0.0, 0.0))
     assert tuple(grid.wxyz) == (1.0, 0.0, 0.0, 0.0)
 
 
@@ -73,26 +73,26 @@ def test_forces_and_spheres_are_drawn_and_hidden(server):
     drawn = Drawn(server)
     surroundings, handles = Surroundings(drawn), drawn.handles
     feet, forces = np.array([[0.1, 0.0, 0.0], [0.0, 0.1, 0.0]]), np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
-    surroundings.forces(feet, forces)
+    surroundings.draw_forces(feet, forces)
     np.testing.assert_allclose(handles["/world/robot/foot_forces"].points, [[[0.1, 0, 0], [0.1, 0, 0.05]]], atol=1e-7)
-    surroundings.forces(feet, 0.0 * forces)
+    surroundings.draw_forces(feet, 0.0 * forces)
     assert not handles["/world/robot/foot_forces"].visible
-    surroundings.spheres({"zmp": ((0.1, 0.2, 0.0), (0, 255, 0))})
+    surroundings.draw_spheres({"zmp": ((0.1, 0.2, 0.0), (0, 255, 0))})
     assert handles["/world/robot/zmp"].visible and tuple(handles["/world/robot/zmp"].position) == (0.1, 0.2, 0.0)
-    surroundings.spheres({})
+    surroundings.draw_spheres({})
     assert not handles["/world/robot/zmp"].visible
 
 
 def test_a_polygon_that_loses_corners_stays_one_closed_line(server):
     drawn = Drawn(server)
     surroundings, corners = Surroundings(drawn), np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
-    surroundings.polygon(corners)
+    surroundings.draw_polygon(corners)
     line = drawn.handles["/world/robot/support_polygon"]
-    surroundings.polygon(corners[:3])
+    surroundings.draw_polygon(corners[:3])
     assert drawn.handles["/world/robot/support_polygon"] is line
     points = line.points
     np.testing.assert_array_equal(points[1:, 0], points[:-1, 1])  # each begins where the one before ends
     np.testing.assert_array_equal(points[:3, 0], corners[:3])
     np.testing.assert_array_equal(points[-1, 1], corners[0])
-    surroundings.polygon(corners[:1])
+    surroundings.draw_polygon(corners[:1])
     assert not line.visible

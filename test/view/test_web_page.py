@@ -22,7 +22,7 @@ def test_an_unknown_viser_is_refused_with_the_remedy(monkeypatch):
 
 def test_a_viser_that_starts_its_server_in_another_way_is_refused(monkeypatch):
     """As if viser had another name for the module whose call is replaced."""
-    monkeypatch.setattr(web_page, "_replaced", lambda module, name, value: web_page.contextlib.nullcontext())
+    monkeypatch.setattr(web_page, "_replace", lambda module, name, value: web_page.contextlib.nullcontext())
     with pytest.raises(HexapodError, match="does not start its server as expected"):
         WebPage("127.0.0.1", 0)
 

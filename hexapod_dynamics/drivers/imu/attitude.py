@@ -115,7 +115,7 @@ class VqfFilter:
 AttitudeFilter = VqfFilter | ComplementaryFilter
 
 
-def best_filter(period: float, time_constant: float, bias_limit: float) -> AttitudeFilter:
+def make_filter(period: float, time_constant: float, bias_limit: float) -> AttitudeFilter:
     """Return VQF if it is installed, else the complementary filter of this package."""
     try:
         return VqfFilter(period, time_constant, bias_limit)
@@ -136,7 +136,7 @@ class OrientationFilter:
         rate: float,
         accel_time_constant: float = 3.0,
         heading: float = 0.0,
-        make: Callable[[float, float, float], AttitudeFilter] = best_filter,
+        make: Callable[[float, float, float], AttitudeFilter] = make_filter,
     ) -> None:
         self._period = 1.0 / rate
         # A larger rate than 2 deg/s is a turn and no bias: calibration leaves far less.
@@ -182,7 +182,7 @@ class Calibration:
     accel: np.ndarray
 
 
-def offsets_at_rest(samples: Sequence[Sequence[float]], up: npt.ArrayLike | None = None) -> Calibration:
+def compute_offsets(samples: Sequence[Sequence[float]], up: npt.ArrayLike | None = None) -> Calibration:
     """Return the offsets from samples (n, 6), acceleration first; raise DeviceError if the chip moved.
 
     up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
@@ -269,7 +269,7 @@ class CalibratedImu:
         """Which attitude filter is used."""
         return self._filter.estimator.name
 
-    def figures(self) -> dict:
+    def get_diagnostics(self) -> dict:
         """Values for the diagnostics, by name with unit."""
         estimator = self._filter.estimator
         return {
@@ -300,7 +300,7 @@ class CalibratedImu:
 
     def _apply(self, level: bool) -> None:
         try:
-            found = offsets_at_rest(self._samples, self._rotation.T[:, 2] if level else None)
+            found = compute_offsets(self._samples, self._rotation.T[:, 2] if level else None)
         except DeviceError as error:
             self.calibration_error = str(error)
             return

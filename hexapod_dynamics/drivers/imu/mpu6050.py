@@ -20,7 +20,7 @@ from typing import NamedTuple
 from hexapod_dynamics.errors import DeviceError
 
 # Request: operation, address, register, length or value. Answer: errno (0 = done), data.
-REQUEST = struct.Struct("BBBB")
+REQUEST_FORMAT = struct.Struct("BBBB")
 READ_BLOCK, READ_BYTE, WRITE_BYTE = 1, 2, 3
 
 
@@ -41,7 +41,7 @@ class SocketSMBus:
 
     def _exchange(self, operation: int, address: int, register: int, value: int) -> bytes:
         try:
-            self._socket.send(REQUEST.pack(operation, address, register, value))
+            self._socket.send(REQUEST_FORMAT.pack(operation, address, register, value))
             answer = self._socket.recv(64)
         except BlockingIOError as error:
             raise OSError(110, "simulated I2C bus: connection timed out") from error
@@ -94,11 +94,11 @@ STANDARD_GRAVITY = 9.80665
 SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG, ACCEL_CONFIG_2 = 0x19, 0x1A, 0x1B, 0x1C, 0x1D
 ACCEL_XOUT_H, SIGNAL_PATH_RESET, PWR_MGMT_1, WHO_AM_I = 0x3B, 0x68, 0x6B, 0x75
 SLEEP, DEVICE_RESET, CLOCK_PLL_GYRO_X = 0x40, 0x80, 0x01
-BURST = struct.Struct(">7h")  # accel xyz, temperature, gyro xyz from ACCEL_XOUT_H
+BURST_FORMAT = struct.Struct(">7h")  # accel xyz, temperature, gyro xyz from ACCEL_XOUT_H
 GYRO_RANGES = {250: 131.0, 500: 65.5, 1000: 32.8, 2000: 16.4}  # deg/s -> LSB per deg/s
 ACCEL_RANGES = {2: 16384.0, 4: 8192.0, 8: 4096.0, 16: 2048.0}  # g -> LSB per g
 _NOISE_BAND = 1.57  # equivalent noise band of a first-order filter
-GENUINE = 0x68  # WHO_AM_I of an MPU6050
+GENUINE_IDENTITY = 0x68  # WHO_AM_I of an MPU6050
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ MPU6500 = Chip(
 )
 _ICM = Chip("ICM-20689", _ACCEL_9250, _GYRO_6500, True, 150 * _MICRO_G, 0.006 * _DEGREE, (326.8, 25.0))
 CHIPS = {
-    GENUINE: MPU6050,
+    GENUINE_IDENTITY: MPU6050,
     0x72: replace(MPU6050, name="a clone of the MPU6050"),
     0x70: MPU6500,
     0x71: replace(MPU6500, name="MPU9250", accel_bands=_ACCEL_9250),
@@ -267,10 +267,10 @@ class Mpu6050:
 
     def read(self) -> Sample:
         """Read one burst: a single sampling instant of all axes."""
-        data = bytes(self._bus.read_i2c_block_data(self._address, ACCEL_XOUT_H, BURST.size))
-        if len(data) != BURST.size:
-            raise UnexpectedAnswer(5, f"{len(data)} bytes instead of {BURST.size}")
-        ax, ay, az, t, gx, gy, gz = BURST.unpack(data)
+        data = bytes(self._bus.read_i2c_block_data(self._address, ACCEL_XOUT_H, BURST_FORMAT.size))
+        if len(data) != BURST_FORMAT.size:
+            raise UnexpectedAnswer(5, f"{len(data)} bytes instead of {BURST_FORMAT.size}")
+        ax, ay, az, t, gx, gy, gz = BURST_FORMAT.unpack(data)
         a, g = self._accel_unit, self._gyro_unit
         temperature = t / self.chip.temperature[0] + self.chip.temperature[1]
         clipped = max(ax, ay, az, gx, gy, gz) == 32767 or min(ax, ay, az, gx, gy, gz) == -32768
@@ -279,7 +279,7 @@ class Mpu6050:
     @property
     def warning(self) -> str:
         """A warning if the chip is not a genuine MPU6050, else empty."""
-        if self.identity in (None, GENUINE):
+        if self.identity in (None, GENUINE_IDENTITY):
             return ""
         known = self.identity in CHIPS
         kind = f"a known clone or relative of the MPU6050 ({self.chip.name})" if known else "an unknown chip"

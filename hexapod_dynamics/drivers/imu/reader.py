@@ -25,7 +25,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import (
     open_bus,
 )
 from hexapod_dynamics.drivers.servos.board.protocol import SAMPLE
-from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.errors import DeviceError
 
@@ -59,7 +59,7 @@ class ImuHealth:
         self.errors[kind] = self.errors.get(kind, 0) + 1
         self.last_error = error
 
-    def lose(self, error: str) -> None:
+    def note_loss(self, error: str) -> None:
         """Note why there are no samples; the time without them is no gap between samples."""
         self.connected, self.last_error, self.last_sample = False, error, math.nan
 
@@ -80,7 +80,7 @@ class ImuSource:
             self.health.last_error = f"no {expected}{remedy}"
         self._late, self._counted = "", (0, 0)
         self._stopping, self._wake = False, Wake()
-        self._thread = threading.Thread(target=self._live, name="imu", daemon=True)
+        self._thread = threading.Thread(target=self._read_until_stopped, name="imu", daemon=True)
 
     def start(self) -> None:
         """Begin to receive or to read; failures are tried again until it succeeds."""
@@ -95,7 +95,7 @@ class ImuSource:
         else:
             self._thread.join(timeout)
 
-    def _live(self) -> None:
+    def _read_until_stopped(self) -> None:
         try:
             self._run()
         finally:
@@ -131,7 +131,7 @@ class ImuSource:
     def check_timeout(self, now: float) -> None:
         """Note at the monotonic time `now` [s] that no sample has come for a while."""
         if self._expected and self.health.connected and now - self.health.last_sample > 0.5:
-            self.health.lose(f"no {self._expected} for more than 0.5 s")
+            self.health.note_loss(f"no {self._expected} for more than 0.5 s")
 
     def assess(self) -> tuple[str, list[str]]:
         """Return level ('ok', 'warn', 'error') and what is wrong with the samples."""
@@ -141,7 +141,7 @@ class ImuSource:
         words = [text for text in (health.warning, health.unprocessed, self._late) if text]
         return ("warn" if words else "ok"), words
 
-    def figures(self) -> dict[str, object]:
+    def get_diagnostics(self) -> dict[str, object]:
         """Values for the diagnostics, by name with unit; to be called once a second, because it counts late samples."""
         health = self.health
         late, samples = health.late - self._counted[0], health.samples - self._counted[1]
@@ -198,7 +198,7 @@ class RelayedImu(ImuSource):
         super().start()
 
     def _run(self) -> None:
-        self.health.priority = prefer_this_thread(10)
+        self.health.priority = raise_thread_priority(10)
         receiver = self._socket
         while receiver is not None and not self._stopping:
             if self._wake.wait(0.1, receiver.fileno()):
@@ -218,7 +218,7 @@ class RelayedImu(ImuSource):
             return
         if self._stands_still(raw):
             health.frozen += self._same == _FROZEN_AFTER
-            health.lose(f"{self._same + 1} identical samples in a row: the board's IMU stands still")
+            health.note_loss(f"{self._same + 1} identical samples in a row: the board's IMU stands still")
             return
         self.deliver(sample_of(values, raw), stamp)
 
@@ -238,7 +238,7 @@ class ImuReader(ImuSource):
         self._next_verify = 0.0
 
     def _run(self) -> None:
-        self.health.priority = prefer_this_thread(10)
+        self.health.priority = raise_thread_priority(10)
         period = 1.0 / self.settings.rate
         due = time.monotonic()
         while not self._stopping:

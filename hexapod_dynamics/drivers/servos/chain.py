@@ -20,7 +20,7 @@ import numpy as np
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine
 from hexapod_dynamics.drivers.servos.interface import BusError, Motions, ServoInterface
 from hexapod_dynamics.drivers.servos.reader import JointReader
-from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import ServoMap
 
@@ -154,7 +154,7 @@ class ServoChain:
 
         A thread that has not ended after `timeout` [s] still uses the port: it closes it when it ends.
         """
-        self._request(stop=True)
+        self._set_pending(stop=True)
         if self._thread.ident is None:  # never started
             self._release()
             return
@@ -173,7 +173,7 @@ class ServoChain:
         """
         finite = np.where(np.isfinite(angles), angles, np.nan)
         targets = self.servos.quantise(self.map.servo_angles(finite))
-        self._request(pose=(targets, duration, speed, epoch))
+        self._set_pending(pose=(targets, duration, speed, epoch))
 
     def freeze(self) -> bool:
         """Stop all motion now and send no pose until `unfreeze`; return whether this was sent.
@@ -190,7 +190,7 @@ class ServoChain:
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
-        self._request(frozen=False, pose=None)
+        self._set_pending(frozen=False, pose=None)
 
     def wait_confirmed(self, timeout: float) -> bool:
         """Wait until all servos that answer, missing ones too, confirm a torque command; False after `timeout` [s]."""
@@ -208,11 +208,11 @@ class ServoChain:
         The request is dropped if the port is lost before it is executed.
         """
         self._torque_asked = time.monotonic()
-        self._request(torque=on, pose=None)
+        self._set_pending(torque=on, pose=None)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
-        self._request(missing=np.array(missing, bool))
+        self._set_pending(missing=np.array(missing, bool))
 
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
@@ -224,7 +224,7 @@ class ServoChain:
         with self._lock:
             self._state.copy(self._shown)
 
-    def _request(self, **values: object) -> None:
+    def _set_pending(self, **values: object) -> None:
         """Set these pending commands, and wake the bus thread."""
         with self._pending_commands.lock:
             for name, value in values.items():
@@ -234,27 +234,27 @@ class ServoChain:
     # The bus thread --------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        self.priority, goes_on = prefer_this_thread(12), True
+        self.priority, goes_on = raise_thread_priority(12), True
         while goes_on:
             try:
                 goes_on = self._serve() if self.servos.is_open else self._reopen()
             except BusError as error:
-                self._lost(error)
+                self._handle_port_loss(error)
             except Exception:  # an error must not end the only thread that can stop the robot
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
                 self.servos.close()
-                self._lost(BusError("internal error, see the log"))
+                self._handle_port_loss(BusError("internal error, see the log"))
         self._release()
 
     def _release(self) -> None:
         self.servos.release()
         self._wake.close()
 
-    def _lost(self, error: BusError) -> None:
+    def _handle_port_loss(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
         with self._pending_commands.lock:
             self._pending_commands.torque = None  # so that it is not executed later, when the cable is connected again
-        self._state.lose(str(error))
+        self._state.note_port_failure(str(error))
         self._show()
 
     def _reopen(self) -> bool:
@@ -314,16 +314,16 @@ class ServoChain:
         for _ in range(4 if schedule.reread.tolist().count(True) > 1 else 1):
             now = time.monotonic()
             index, due = schedule.position(state, now)
-            if index < 0 or due > now or self._held():
+            if index < 0 or due > now or self._is_reading_paused():
                 break
             self._reader.read_position(index)
             self._show()
         for read in (self._reader.confirm_torque, self._reader.read_slow, self._reader.probe_missing):
-            if self._held():
+            if self._is_reading_paused():
                 return
             read(time.monotonic())
 
-    def _held(self) -> bool:
+    def _is_reading_paused(self) -> bool:
         """Whether reads have to pause now."""
         return self._urgent() or time.monotonic() < self._reader.quiet_until
 

@@ -100,7 +100,7 @@ class ChainState:
         return copy
 
 
-def next_in_turn(joints: np.ndarray, last: int) -> int:
+def choose_next(joints: np.ndarray, last: int) -> int:
     """Return the first of some joints (indices, ascending) behind the joint `last`, or the first of all."""
     after = joints[joints > last]
     return int(after[0] if after.size else joints[0])
@@ -131,7 +131,7 @@ class ReadSchedule:
         self._next_confirmation[joints] = -np.inf
         self._missing_tries[joints] = 0
 
-    def confirmation(self, state: ChainState, now: float) -> int:
+    def choose_confirmation(self, state: ChainState, now: float) -> int:
         """Return a joint that has not confirmed a torque command and is asked now, -1: none; missing ones come last."""
         if True not in state.unconfirmed.tolist():
             return -1
@@ -140,14 +140,14 @@ class ReadSchedule:
         joints = np.flatnonzero(there if there.any() else due)
         if not joints.size:
             return -1
-        self._confirmation_turn = next_in_turn(joints, self._confirmation_turn)
+        self._confirmation_turn = choose_next(joints, self._confirmation_turn)
         return self._confirmation_turn
 
-    def asked_torque(self, index: int, now: float, *, silent: bool) -> None:
+    def note_torque_request(self, index: int, now: float, *, silent: bool) -> None:
         """Register that a joint has been asked for its torque."""
         self._next_confirmation[index] = now + (SILENT_PROBE if silent else 0.02)
 
-    def gives_up(self, index: int) -> bool:
+    def note_unanswered(self, index: int) -> bool:
         """Register that a missing servo has not answered; return whether it will not be asked for its torque again."""
         self._missing_tries[index] += 1
         return bool(self._missing_tries[index] >= MISSING_TRIES)
@@ -182,7 +182,7 @@ class ReadSchedule:
         chosen = (suspects if self._reread_turn else []) or mute or others or ready
         return min(chosen, key=asked.__getitem__), now  # the one requested longest ago
 
-    def asked(self, index: int, now: float, silent: bool = False) -> None:
+    def note_request(self, index: int, now: float, silent: bool = False) -> None:
         """Register a request of a joint's position."""
         self._reread_turn = not self.reread[index]
         self._asked[index], self.reread[index] = now, False
@@ -211,7 +211,7 @@ class ReadSchedule:
         there = np.flatnonzero(~(state.missing | state.silent))
         if not there.size:
             return kind, -1
-        self._slow_index[kind] = next_in_turn(there, self._slow_index.get(kind, -1))
+        self._slow_index[kind] = choose_next(there, self._slow_index.get(kind, -1))
         return kind, self._slow_index[kind]
 
 
@@ -236,7 +236,7 @@ class ServoLossDetector:
         """Reset the failures of these joints (mask, default all)."""
         self.failing[joints] = 0
 
-    def note(self, index: int, answered: bool) -> None:
+    def note_exchange(self, index: int, answered: bool) -> None:
         """Register an exchange with a joint."""
         if answered:
             self.failing[index] = 0
@@ -251,7 +251,7 @@ class ServoLossDetector:
         self.failing[index] += 1
         self._lost[index] += 1
 
-    def loss(self, index: int) -> float:
+    def loss_rate(self, index: int) -> float:
         """Loss rate 0..1 of the line while this joint failed, from the others' answers; 1 without answers."""
         good = self._good - self._good_before[index]
         good[index] = 0
@@ -266,7 +266,7 @@ class ServoLossDetector:
         failures = int(self.failing[index])
         if failures < 3:  # even on a line without losses
             return False
-        loss = self.loss(index)
+        loss = self.loss_rate(index)
         return loss < 1.0 and failures * math.log(loss) < math.log(1e-5)
 
 
@@ -301,7 +301,7 @@ class ChainStateMachine(ChainState):
         self.schedule.confirm_again()
         self.losses.forget()
 
-    def lose(self, error: str) -> None:
+    def note_port_failure(self, error: str) -> None:
         """Note why the port has failed."""
         self.connected, self.last_port_error = False, error
         self.port_errors += 1
@@ -345,7 +345,7 @@ class ChainStateMachine(ChainState):
 
     def note_answer(self, joint: int, t: float, *, late: bool = False) -> None:
         """Process a valid answer of a joint that is not missing, complete at the time t [s]."""
-        self.losses.note(joint, True)
+        self.losses.note_exchange(joint, True)
         self.reads += 1
         self.late_answers += late
         self.unanswered, self.last_received = 0, t
@@ -354,7 +354,7 @@ class ChainStateMachine(ChainState):
 
     def note_no_answer(self, joint: int) -> bool:
         """Process a request without an answer; return whether the joint counts as silent from now on."""
-        self.losses.note(joint, False)
+        self.losses.note_exchange(joint, False)
         self.unanswered += 1
         lost = not self.silent[joint] and self.losses.is_silent(joint)
         if lost:
@@ -376,7 +376,7 @@ class ChainStateMachine(ChainState):
         """
         return target if abs(target - angle) < 0.15 else angle
 
-    def measured(self, joint: int, angle: float, t: float, start: float | None = None) -> None:
+    def process_reading(self, joint: int, angle: float, t: float, start: float | None = None) -> None:
         """Process a measured angle [rad] of the time t [s]; start [rad]: start_angle, where it is needed."""
         if start is not None:
             self.start_angle[joint] = start
@@ -391,7 +391,7 @@ class ChainStateMachine(ChainState):
         # A joint at rest is measured with up to 0.3 rad/s; 0.15 s after a freeze no joint may move any more.
         self.moving[joint] = self.frozen and abs(self.rate[joint]) > 0.3 and t - self.write_time > 0.15
 
-    def loaded(self, joint: int, on: bool) -> None:
+    def process_torque(self, joint: int, on: bool) -> None:
         """Process whether a servo exerts torque; without torque its joint starts again from the measured position."""
         self.torque_on[joint] = on
         if self.missing[joint]:
@@ -414,10 +414,10 @@ class ChainStateMachine(ChainState):
         if t < self._next_missing_probe or True not in self.missing.tolist():
             return -1
         self._next_missing_probe = t + SILENT_PROBE
-        self._missing_turn = next_in_turn(np.flatnonzero(self.missing), self._missing_turn)
+        self._missing_turn = choose_next(np.flatnonzero(self.missing), self._missing_turn)
         return self._missing_turn
 
-    def probed(self, joint: int, answered: bool) -> None:
+    def process_probe(self, joint: int, answered: bool) -> None:
         """Process whether a missing joint has answered."""
         self._unanswered_probes[joint] = 0 if answered else self._unanswered_probes[joint] + 1
         if answered:

@@ -22,7 +22,7 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.interface import FAULTS
 
 SEVERITY = ("ok", "warn", "error")
-BACK = 2  # consecutive answers of a servo that is known to be off the robot
+RECONNECTED = 2  # consecutive answers of a servo that is known to be off the robot
 _FEW = 3  # errors, over two slots of time, up to which errors are not reported
 
 _DEAD = "no servo answers: is the servo supply on, is another program using the bus?"
@@ -87,7 +87,7 @@ class ServoHealth:
             & (state.torque_on != 0.0)
             & state.torque,
         }
-        wrong = [f"{self._named(mask)} {words}" for words, mask in table.items() if mask.any()]
+        wrong = [f"{self._list_names(mask)} {words}" for words, mask in table.items() if mask.any()]
         for name, words, missing, off_itself in zip(self._names, state.reports, state.missing, limp, strict=False):
             if words and not missing:
                 wrong.append(f"{name} has switched its torque off: it {words}" if off_itself else f"{name} {words}")
@@ -96,7 +96,7 @@ class ServoHealth:
         level = "ok" if not wrong and not noise else "error" if wrong and not switching else "warn"
         return level, [*wrong, noise] if noise else wrong
 
-    def _named(self, mask: np.ndarray) -> str:
+    def _list_names(self, mask: np.ndarray) -> str:
         return ", ".join(itertools.compress(self._names, mask))
 
     def _line(self, state: ChainState, t: float) -> str:
@@ -155,7 +155,7 @@ def figures(state: ChainState, names: Sequence[str], t: float) -> dict[str, obje
         "port opened": state.opened,
         "torque not confirmed": named(state.unconfirmed_there),
         "silent": named(state.silent),
-        "back": named(state.back >= BACK),
+        "back": named(state.back >= RECONNECTED),
         "torque off": named(state.limp),
     }
     values |= {f"errors {kind}": int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
@@ -167,7 +167,7 @@ def figures(state: ChainState, names: Sequence[str], t: float) -> dict[str, obje
 
 
 HOT = 60.0  # [deg C] too hot
-SPAN = 60.0  # [s] of a mean: counts of a degree average out
+HEAT_WINDOW = 60.0  # [s] of a mean: counts of a degree average out
 LEAST_RISE = 0.5  # [deg C] in SPAN: a smaller rise is quantisation noise
 
 
@@ -184,10 +184,10 @@ class ServoHeat:
     def update(self, t: float, temperatures: npt.ArrayLike) -> None:
         """Take temperatures (n,) [deg C], NaN: not known; after a pause in the calls the means start anew."""
         now = np.asarray(temperatures, float)
-        if math.isnan(self._begin) or t - self._begin > 2.0 * SPAN:
+        if math.isnan(self._begin) or t - self._begin > 2.0 * HEAT_WINDOW:
             self._means[:] = np.nan
             self._restart(t)
-        elif t - self._begin >= SPAN:
+        elif t - self._begin >= HEAT_WINDOW:
             mean = np.divide(self._sums, self._counts, out=np.full(len(now), np.nan), where=self._counts > 0)
             self._means[:-1] = self._means[1:]
             self._means[-1] = mean
@@ -212,11 +212,11 @@ class ServoHeat:
         missing = HOT - last
         ratio = rise / (before - first) if before - first > LEAST_RISE else 1.0
         if ratio >= 0.97:  # the warming is as good as linear
-            return max(missing / rise * SPAN - 0.5 * SPAN, 0.0)
+            return max(missing / rise * HEAT_WINDOW - 0.5 * HEAT_WINDOW, 0.0)
         left = rise * ratio / (1.0 - ratio)  # [deg C] by which it will warm up from the last mean
         if left <= missing:
             return math.inf
-        return max(-SPAN / math.log(ratio) * math.log(left / (left - missing)) - 0.5 * SPAN, 0.0)
+        return max(-HEAT_WINDOW / math.log(ratio) * math.log(left / (left - missing)) - 0.5 * HEAT_WINDOW, 0.0)
 
     def assess(self) -> tuple[str, list[str]]:
         """Return ('ok' or 'warn', what is wrong)."""

@@ -56,7 +56,7 @@ class Fault(Enum):
     GARBAGE = "unusable bytes: baud rate, noise, or several servos answering"
 
     @classmethod
-    def of(cls, damaged: bool, noisy: bool) -> Fault:
+    def classify(cls, damaged: bool, noisy: bool) -> Fault:
         """Return CHECKSUM if an answer was damaged, GARBAGE if only bytes outside frames arrived, else TIMEOUT."""
         return cls.CHECKSUM if damaged else cls.GARBAGE if noisy else cls.TIMEOUT
 
@@ -64,7 +64,7 @@ class Fault(Enum):
 FAULTS = (*(fault.name.lower() for fault in Fault), "implausible")  # what is counted for each servo
 
 
-def no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoReply:
+def make_no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoReply:
     """Return the error for a servo that did not answer; what: the request."""
     return NoReply(f"servo {servo_id} did not answer {what} in {tries} tries ({(fault or Fault.TIMEOUT).value})")
 
@@ -137,7 +137,7 @@ class Motions:
 class ServoInterface(ABC):
     """All servos of a robot behind one line. One thread at a time uses it; only `stop_now` is for any thread.
 
-    Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
+    Requests raise BusError when the port fails; a servo that does not answer is no error, except in `read_value`.
 
     settings: the port and its waits. ids: of the servos, 0 to `highest_id`, else DeviceError. counts: the whole numbers
     in which they take set-points; None: they take any. resolution [rad]: between two set-points. readable: lowest and
@@ -233,22 +233,22 @@ class ServoInterface(ABC):
         for at most `patience`.
         """
 
-    def knows(self, index: int, quantity: Quantity) -> bool:
+    def can_read(self, index: int, quantity: Quantity) -> bool:
         """Whether this protocol can read the quantity from this servo; if not, the servo is not asked."""
         return True
 
-    def figures(self) -> dict[str, object]:
+    def get_diagnostics(self) -> dict[str, object]:
         """Return further values of the protocol for `/diagnostics`, by name with unit; called once a second."""
         return {}
 
 
-def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int = 2) -> float:
+def read_value(servos: ServoInterface, index: int, quantity: Quantity, retries: int = 2) -> float:
     """Ask a servo up to 1 + retries times; return the value, or raise NoReply."""
     for _ in range(1 + retries):
         value = servos.read(index, quantity)
         if value is not None:
             return value
-    raise no_reply(servos.ids[index], f"the request of its {quantity}", 1 + retries, servos.fault)
+    raise make_no_reply(servos.ids[index], f"the request of its {quantity}", 1 + retries, servos.fault)
 
 
 # The protocols, {name: "module:class"}; the class takes (PortSettings, ids), and its module is imported when it is

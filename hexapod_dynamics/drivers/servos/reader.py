@@ -94,13 +94,13 @@ class JointReader:
 
         Servos that are declared missing and do not answer are given up after a few requests.
         """
-        state, index = self._state, self._schedule.confirmation(self._state, now)
+        state, index = self._state, self._schedule.choose_confirmation(self._state, now)
         if index < 0:
             return
         wanted, loaded = state.torque, self._ask_loaded(index)
-        self._schedule.asked_torque(index, time.monotonic(), silent=bool(state.silent[index]))
+        self._schedule.note_torque_request(index, time.monotonic(), silent=bool(state.silent[index]))
         if loaded is None and state.missing[index] and not self.servos.interrupted:
-            if self._schedule.gives_up(index) and not state.missing_but_answering[index]:
+            if self._schedule.note_unanswered(index) and not state.missing_but_answering[index]:
                 # the servo is really missing; `probe_missing` finds it if it is connected again
                 state.unconfirmed[index] = False
                 return
@@ -119,11 +119,11 @@ class JointReader:
             answered = self._ask_loaded(index) is not None
             if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
-        self._state.probed(index, answered)
+        self._state.process_probe(index, answered)
 
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
-        self._schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
+        self._schedule.note_request(index, time.monotonic(), bool(self._state.silent[index]))
         target = self._motions.target(index)
         for _ in range(3):
             value = self._ask(index, "position")
@@ -143,16 +143,16 @@ class JointReader:
             if not (self.servos.reports and self.servos.reports[index]):  # else the servo itself is the cause
                 self._state.errors[index, FAULTS.index("implausible")] += 1
             return
-        angle = self.map.angle(index, value)
+        angle = self.map.joint_angle(index, value)
         start = None
         if self._state.needs_start(index, now):
             start = self._find_start(index, angle)
             self._motions.forget(index)
-        lagging = self._lags(index, distance > 0.25)
-        self._state.measured(index, angle, now, start)
+        lagging = self._is_lagging(index, distance > 0.25)
+        self._state.process_reading(index, angle, now, start)
         self._state.lagging[index] = lagging
 
-    def _lags(self, index: int, away: bool) -> bool:
+    def _is_lagging(self, index: int, away: bool) -> bool:
         """Whether a joint does not follow: three consecutive readings are away from its target, or two that agree. One
         is enough if three others do not follow either: the cause is then the supply.
         """
@@ -167,11 +167,11 @@ class JointReader:
 
     def _find_start(self, index: int, angle: float) -> float:
         """Return start_angle of a joint measured at `angle` [rad]; see `ChainStateMachine.start_from`."""
-        loaded = self._ask_loaded(index) or not self.servos.knows(index, "loaded")
-        if not loaded or not self._state.trusts_targets or not self.servos.knows(index, "target"):
+        loaded = self._ask_loaded(index) or not self.servos.can_read(index, "loaded")
+        if not loaded or not self._state.trusts_targets or not self.servos.can_read(index, "target"):
             return angle
         held = self._ask(index, "target")
-        return angle if held is None else self._state.start_from(angle, self.map.angle(index, held))
+        return angle if held is None else self._state.start_from(angle, self.map.joint_angle(index, held))
 
     def read_slow(self, now: float) -> None:
         """Read one slow value, if one is due."""
@@ -181,7 +181,7 @@ class JointReader:
         if kind == "loaded":
             self._ask_loaded(index)
             return
-        if not self.servos.knows(index, kind):
+        if not self.servos.can_read(index, kind):
             return
         value, state = self._ask(index, kind), self._state
         if value is None:
@@ -203,14 +203,14 @@ class JointReader:
         # Servos that are declared missing do not count in the statistics of the line.
         ask: Callable[[int, Quantity], float | None] = self.servos.read if self._state.missing[index] else self._ask
         answer = None
-        if not self.servos.knows(index, "loaded"):
+        if not self.servos.can_read(index, "loaded"):
             return None
         while answer is None and tries > 0 and not self.servos.interrupted:
             answer, tries = ask(index, "loaded"), tries - 1
         if answer is None:
             return None
         on = answer != 0.0
-        self._state.loaded(index, on)
+        self._state.process_torque(index, on)
         return on
 
     def _ask(self, index: int, quantity: Quantity) -> float | None:
@@ -224,7 +224,7 @@ class JointReader:
         timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
         # While the line loses answers of all servos, or the computer is late, all servos get the same timeout, so that
         # the test for silent servos is fair.
-        if failing and self._state.unanswered < len(self.map) and losses.loss(index) < 0.1:
+        if failing and self._state.unanswered < len(self.map) and losses.loss_rate(index) < 0.1:
             timeout = min(timeout, max(0.003, 0.002 + 3.0 * self._delay))
         for idle in (None if suspected else self._idle, None):
             value = servos.read(index, quantity, idle, timeout)

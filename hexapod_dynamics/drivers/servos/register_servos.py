@@ -166,14 +166,14 @@ class RegisterServos(SerialServos):
 
     # Motions ---------------------------------------------------------------------------------------------------------
 
-    def _measured(self, index: int) -> float:
+    def _measured_angle(self, index: int) -> float:
         state = self._servos[index].state
         return math.nan if state is None else self.counts.angle(self._field(state, self.model.registers["position"]))
 
     def _field(self, state: bytes, register: Register) -> int:
         return register.number(state[register.place(self.model.state_block)])
 
-    def _goal(self, index: int, angle: float, speed: float = _GENTLE, duration: float = 0.1) -> bytes:
+    def _build_goal(self, index: int, angle: float, speed: float = _GENTLE, duration: float = 0.1) -> bytes:
         """Return the goal block for a set-point [rad] with a speed [rad/s], or a duration [s] where that is taken."""
         model = self.model
         block = bytearray(model.goal_block.size)
@@ -184,12 +184,12 @@ class RegisterServos(SerialServos):
         return bytes(block)
 
     def _begin_motion(self, index: int, angle: float, duration: float, now: float) -> bytes:
-        way = self._motions.begin(index, angle, duration, now, self._measured(index))
+        way = self._motions.begin(index, angle, duration, now, self._measured_angle(index))
         self._servos[index].limp = False
         if math.isnan(way):
-            return self._goal(index, angle, _GENTLE, self.counts.top / self.counts.per_radian / _GENTLE)
+            return self._build_goal(index, angle, _GENTLE, self.counts.top / self.counts.per_radian / _GENTLE)
         # A tenth faster than the motion needs, so that a servo that lags catches up.
-        return self._goal(index, angle, 1.1 * abs(way) / max(duration, 1e-3), duration)
+        return self._build_goal(index, angle, 1.1 * abs(way) / max(duration, 1e-3), duration)
 
     def write_pose(self, motions: Sequence[Motion]) -> None:
         """Queue one sync write of set-points and speeds."""
@@ -227,22 +227,22 @@ class RegisterServos(SerialServos):
         """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
         if not any(self._read_states([index]) for _ in range(2)):
             return False
-        angle = self._measured(index)
+        angle = self._measured_angle(index)
         self._motions.hold(index, angle)
-        goal = self._goal(index, angle)
+        goal = self._build_goal(index, angle)
         self.send(self._parser.write(self.ids[index], self.model.goal_block.address, goal))
         return True
 
-    def _stops(self, index: int | None) -> bytes:
+    def _build_stop(self, index: int | None) -> bytes:
         """Return the packets that stop servos; those about which nothing is known were not commanded to move."""
         now, goals, off = time.monotonic(), [], []
         for each in range(len(self.ids)) if index is None else (index,):
-            place = self._motions.setpoint_at(each, now, self._measured(each))
+            place = self._motions.setpoint_at(each, now, self._measured_angle(each))
             if self._servos[each].limp:
                 off.append((self.ids[each], b"\0"))
             elif not math.isnan(place):
                 self._motions.hold(each, place)
-                goals.append((self.ids[each], self._goal(each, place)))
+                goals.append((self.ids[each], self._build_goal(each, place)))
         packets, model = self._parser, self.model
         stops = packets.sync_write(model.goal_block.address, goals)
         return (stops + packets.sync_write(model.registers["loaded"].address, off)) * 2
@@ -302,9 +302,9 @@ class RegisterServos(SerialServos):
                 self._servos[missing[0]].damaged = self.fault
         servo.unread = False
         self._check([index])
-        self._report(index)
+        self._report_errors(index)
         self.fault, self.read_time = None, servo.state_time
-        return self._measured(index)
+        return self._measured_angle(index)
 
     def _ask(self, indices: Sequence[int], register: Register, waits: Waits) -> dict[int, tuple[bytes, float]]:
         """Read a register of servos, by one request; return the bytes of those that have answered, and their times [s].
@@ -354,7 +354,7 @@ class RegisterServos(SerialServos):
             words.append(f"an error that its tables do not name (0x{servo.errors & ~known:02x})")
         return ", ".join(words)
 
-    def _report(self, index: int) -> None:
+    def _report_errors(self, index: int) -> None:
         """Put what the servo says about itself into words, after its position was read; read an error it announces."""
         register, servo, now = self.model.hardware_error, self._servos[index], time.monotonic()
         if register is not None and servo.errors and now - servo.error_time >= _RECENT:
@@ -378,7 +378,7 @@ class RegisterServos(SerialServos):
         data, self.read_time = found[index]
         return register.number(data)
 
-    def figures(self) -> dict[str, object]:
+    def get_diagnostics(self) -> dict[str, object]:
         """Return values for diagnostics: model, products, currents or loads and hardware errors of the servos, and how
         many are read by one request.
         """

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
 BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
 UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
-LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
+LATE_WAKE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -51,7 +51,7 @@ def explain_open_error(port: str, error: Exception) -> str:
     return f"servo port {port} cannot be opened: {error}"
 
 
-def claim(fd: int) -> None:
+def claim_port(fd: int) -> None:
     """Keep all other processes, except root on the host, from opening this serial port.
 
     The lock of a file (pyserial's `exclusive`) does not do that between containers: each has a device file of its own.
@@ -67,13 +67,13 @@ class SerialServos(ServoInterface):
     settings: the port, best a stable path (/dev/serial/by-id/..., a udev link), its speed and its waits; `prove` is
     called before the port is opened and again before the first byte is written. modem_lines: state of RTS and DTR, set
     before the opening; None: as pyserial sets them. turnaround [s]: time of a servo before it answers, unless
-    `reply_timeout` includes it. damage_ends_wait: whether a servo is asked again at once when its answer comes damaged.
+    `reply_timeout` includes it. stops_at_damage: whether a servo is asked again at once when its answer comes damaged.
     reads_apart: whether another thread reads the port and feeds the parser.
     """
 
     modem_lines: bool | None = None
     turnaround = 0.0
-    damage_ends_wait = reads_apart = False
+    stops_at_damage = reads_apart = False
     _parser: FrameFinder  # of what is received
     _alarm: Wake  # while the port is open: ends a wait for an answer
 
@@ -105,7 +105,7 @@ class SerialServos(ServoInterface):
         with self._wire:  # `stop_now` finds the port closed, or with all that belongs to it
             self._serial, self._fd, self._alarm, self.is_open = opened, fd, alarm, True
         try:
-            claim(fd)
+            claim_port(fd)
             # The process that made the port still has it open: no other device can have taken its place meanwhile.
             if self._prove is not None and self._prove() != device:
                 raise BusError(f"servo port {self.port} changed while it was opened: it will be opened again")
@@ -122,11 +122,11 @@ class SerialServos(ServoInterface):
             port.close()
             self._alarm.close()
 
-    def _lost(self, error: object) -> BusError:
+    def _close_lost_port(self, error: object) -> BusError:
         self.close()
         return BusError(f"servo port {self.port} is gone ({error}): it is opened again when it comes back")
 
-    def _not_open(self) -> BusError:
+    def _not_open_error(self) -> BusError:
         return BusError(f"servo port {self.port} is not open")
 
     def send(self, frames: bytes | Callable[[], bytes]) -> None:
@@ -135,21 +135,21 @@ class SerialServos(ServoInterface):
         frames: or a function that returns them; no stop comes between its call and the sending.
         """
         if self._serial is None:
-            raise self._not_open()
+            raise self._not_open_error()
         try:
             with self._wire:
                 if not self.interrupted:
                     self._put(frames() if callable(frames) else frames)
         except OSError as error:  # pyserial's SerialException is one
-            raise self._lost(error) from error
+            raise self._close_lost_port(error) from error
 
     @abstractmethod
-    def _stops(self, index: int | None) -> bytes:
+    def _build_stop(self, index: int | None) -> bytes:
         """Return the frames that stop one servo, or all; repeated, because they are not acknowledged."""
 
     def stop(self, index: int | None = None) -> None:
         """Queue a stop of one servo, or of all, where they are."""
-        self.send(lambda: self._stops(index))
+        self.send(lambda: self._build_stop(index))
 
     def stop_now(self) -> bool:
         """Send stops of all servos before all other frames; return False if the port does not accept them.
@@ -165,7 +165,7 @@ class SerialServos(ServoInterface):
             try:
                 self._drop_output()
                 self._prepare_to_send()
-                self._count(os.write(self._fd, self._stops(None)))
+                self._count(os.write(self._fd, self._build_stop(None)))
                 if waiting:
                     self._alarm.set()
             # The thread that uses the port notices the failure, too, and opens it again; the driver of a direction pin
@@ -204,7 +204,7 @@ class SerialServos(ServoInterface):
         wait = self.free_at - time.monotonic()
         if wait > 0.0:
             time.sleep(wait)
-            self.late_wakes += time.monotonic() - self.free_at > LATE
+            self.late_wakes += time.monotonic() - self.free_at > LATE_WAKE
 
     def _drop_output(self) -> None:
         termios.tcflush(self._fd, termios.TCOFLUSH)
@@ -220,7 +220,7 @@ class SerialServos(ServoInterface):
         size [bytes]: of an answer on the port. idle, timeout [s]: as in `read`, from when all could have answered.
         """
         if self._serial is None:
-            raise self._not_open()
+            raise self._not_open_error()
         parser, skipped = self._parser, self._parser.skipped
         for stale in self._receive(0.0, time.monotonic()):
             self._find_late(stale)
@@ -242,7 +242,7 @@ class SerialServos(ServoInterface):
         self._owed.extend((key, sent) for key in awaited if key not in found)
         noisy = parser.skipped > skipped or (parser.incomplete > 0 and not self.reads_apart)
         self.strays += noisy
-        self.fault = Fault.of(self._is_damaged(damaged), noisy)
+        self.fault = Fault.classify(self._is_damaged(damaged), noisy)
         return found
 
     def _await_answers(
@@ -257,7 +257,7 @@ class SerialServos(ServoInterface):
             now = time.monotonic()
             if idle is not None and deadline <= now < latest and idle():
                 deadline, over = min(latest, now + 0.004), False
-            if over or (self.damage_ends_wait and self._is_damaged(damaged)):
+            if over or (self.stops_at_damage and self._is_damaged(damaged)):
                 break
             over = now >= deadline  # looked at once more: if this thread was woken too late, the answer is there
             early = min(earliest, deadline) - now
@@ -312,13 +312,13 @@ class SerialServos(ServoInterface):
         """
         try:
             ready = self._alarm.wait(wait, self._fd if reads else -1)
-            self.late_wakes += time.monotonic() - now - wait > LATE
+            self.late_wakes += time.monotonic() - now - wait > LATE_WAKE
             if not ready:
                 return b""
             chunk = os.read(self._fd, 4096)
         except (OSError, ValueError) as error:
-            raise self._lost(error) from error
+            raise self._close_lost_port(error) from error
         if not chunk:
-            raise self._lost("end of file")
+            raise self._close_lost_port("end of file")
         self.busy_time += len(chunk) * self.byte_time
         return chunk

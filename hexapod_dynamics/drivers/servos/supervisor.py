@@ -156,14 +156,14 @@ class ServoSupervisor:
     # Commands --------------------------------------------------------------------------------------------------------
 
     @property
-    def follows(self) -> bool:
+    def is_following(self) -> bool:
         """Whether joint commands may move the robot."""
         return self.stop.mode == FOLLOW and not self.stop.frozen
 
     @property
-    def executes(self) -> bool:
+    def is_executing(self) -> bool:
         """Whether joint commands are executed, by `state`: they may move the robot, and all joints are measured."""
-        return self.follows and self._ready()
+        return self.is_following and self._ready()
 
     def follow(self, joints: Joints, positions: np.ndarray, t: float) -> None:
         """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
@@ -179,7 +179,7 @@ class ServoSupervisor:
         if self._motion_time.since(t) < _SOONEST * self.settings.period:
             self.pending = True  # `step` or the next command executes it
         else:
-            self._act(t)
+            self._apply_command(t)
 
     def feed_forward(self, joints: Joints, torques: npt.ArrayLike, t: float) -> None:
         """Set the feed-forward torques [N m] by which set-points are shifted; other joints have none."""
@@ -292,7 +292,7 @@ class ServoSupervisor:
             if state.torque and self.stop.mode == OFF:
                 self.chain.set_torque(False)  # the port was lost before torque was off
         if self.pending and self._motion_time.since(t) >= _SOONEST * self.settings.period:
-            self._act(t)
+            self._apply_command(t)
         if self.stop.mode != SIT or self.stop.frozen or not self._may_move():
             return
         if self.sitting is None or self._sit_epoch != self.state.epoch:  # after a restart, or the port was lost
@@ -371,23 +371,23 @@ class ServoSupervisor:
         self._sit_epoch = self.state.epoch
         return self.sitting
 
-    def _act(self, t: float) -> None:
+    def _apply_command(self, t: float) -> None:
         """Move towards the last command, if commands move the robot."""
         self.pending = False
-        if not self.follows or not self._may_move():
+        if not self.is_following or not self._may_move():
             return
         if t - self._torque_time > self.settings.command_timeout:
             self._torques[:] = 0.0
         self._move(self._command, t)
 
     def _synchronise_setpoint(self) -> None:
-        if self.guard.awaits(self.state.generation):
+        if self.guard.is_waiting(self.state.generation):
             self.guard.synchronise_setpoint(self.state.generation, self.state.start_angle, self.state.known)
 
     def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period
         since = self._motion_time.since(t)
-        interval = self._motion_time.begin(t, self.guard.unused, self.settings.command_timeout)
+        interval = self._motion_time.begin_motion(t, self.guard.unused, self.settings.command_timeout)
         self._synchronise_setpoint()
         setpoints = self.guard.update(pose, self._torques, interval)
         duration = max(period, min(since, interval), interval - self.guard.unused)

@@ -41,7 +41,7 @@ class EchoDetector:
         self._equal = np.zeros(n, np.int64)
 
     @property
-    def echoes(self) -> np.ndarray:
+    def echoing(self) -> np.ndarray:
         """Joints (n,) bool that report their commands."""
         return self._equal >= 25
 
@@ -178,21 +178,21 @@ class TopicServos(ServoInterface):
         """Why messages are rejected at present; empty if none come, or if they are accepted."""
         return self._refused if time.monotonic() - self._refused_at <= _SILENT else ""
 
-    def warnings(self) -> list[str]:
+    def list_warnings(self) -> list[str]:
         """Return what is wrong with the received messages, in words, apart from missing joints."""
         words = [refusal] if self.is_open and (refusal := self._refusal()) else []  # else `open` has told it
-        if self._echo.echoes.all():
+        if self._echo.echoing.all():
             words.append(
                 f"{self.port}: these are commands, not measurements (all joints): damage cannot be found by the joints"
             )
-        elif self._echo.echoes.any():
-            numbers = ", ".join(str(number) for number in np.flatnonzero(self._echo.echoes))
+        elif self._echo.echoing.any():
+            numbers = ", ".join(str(number) for number in np.flatnonzero(self._echo.echoing))
             words.append(f"{self.port}: joints of index {numbers} report commands, not measurements")
         if self._rate < 20.0:  # the walk is not controlled well
             words.append(f"{self.port}: {self._rate:.0f} messages a second; 20 or more are needed")
         return words
 
-    def figures(self) -> dict[str, object]:
+    def get_diagnostics(self) -> dict[str, object]:
         """Return rate, age and kind of the received messages."""
         now = time.monotonic()
         elapsed = now - self._counted[0]
@@ -202,7 +202,7 @@ class TopicServos(ServoInterface):
         return {
             "joint states received [1/s]": self._rate,
             "age of joint states at their arrival [s]": self._lag,
-            "joints that report commands": int(self._echo.echoes.sum()),
+            "joints that report commands": int(self._echo.echoing.sum()),
             "joints that report one and the same position": int(self._frozen.sum()),
         }
 

@@ -22,20 +22,20 @@ import yaml
 from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.legs import leg_moments, leg_table
-from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, pattern_plan, tripod_plan, turn_away
+from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, plan_pattern, plan_tripod, turn_away
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.checked_yaml import Section, shown
-from hexapod_dynamics.robot.robot_file import own_file, packaged_file
+from hexapod_dynamics.robot.checked_yaml import Section, quote
+from hexapod_dynamics.robot.robot_file import find_own_file, find_packaged_file
 from hexapod_dynamics.robot.yaml_text import load_yaml
 
 FORMAT = 1
 
 
 class _Entry(Protocol):
-    def mirrored(self, partners: dict[str, str]) -> Any:
+    def mirror(self, partners: dict[str, str]) -> Any:
         """Return the mirror image; partners: each leg's name on the other side."""
 
-    def written(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the entry in the form in which a file contains it."""
 
 
@@ -78,18 +78,18 @@ class RobotLibrary(ABC, Generic[Entry]):
             self.add(entry)
 
     @abstractmethod
-    def lost_of(self, entry: Entry) -> frozenset[str]:
+    def get_lost_legs(self, entry: Entry) -> frozenset[str]:
         """Return the set of lost legs (names) for which an entry was made."""
 
     def add(self, entry: Entry) -> None:
         """Add an entry, in place of one for the same legs."""
-        self._entries[self.lost_of(entry)] = entry
+        self._entries[self.get_lost_legs(entry)] = entry
 
-    def made_for(self, lost: Iterable[str]) -> list[Entry]:
+    def find_all(self, lost: Iterable[str]) -> list[Entry]:
         """Return the entry made for a set of lost legs (names), and the image of that for its mirror image."""
         gone, *images = self._images(lost)
         out = [self._entries[gone]] if gone in self._entries else []
-        return out + [self._entries[one].mirrored(self._partners) for one in images if one in self._entries]
+        return out + [self._entries[one].mirror(self._partners) for one in images if one in self._entries]
 
     def _images(self, lost: Iterable[str]) -> list[frozenset[str]]:
         """Return a set of legs and its mirror image."""
@@ -108,22 +108,22 @@ class RobotLibrary(ABC, Generic[Entry]):
         try:
             top = Section(load_yaml(Path(path)), "")
             if top.read("format") != FORMAT:
-                raise HexapodError(f"format: {shown(top.read('format'))} given, {FORMAT} needed")
+                raise HexapodError(f"format: {quote(top.read('format'))} given, {FORMAT} needed")
             name, digest, rows = top.text("robot"), top.text("digest"), top.read(cls.KEY)
-            top.done()
+            top.check_all_read()
             if digest != robot_digest(robot):
                 raise HexapodError(
                     f"digest: the {cls.KEY} are of another robot ({name}) than {robot.name}, or it has changed"
                 )
             if not isinstance(rows, list):
-                raise HexapodError(f"{cls.KEY}: {shown(rows)} given, a list needed")
+                raise HexapodError(f"{cls.KEY}: {quote(rows)} given, a list needed")
             sections = (Section(row, f"{cls.KEY}[{k}]") for k, row in enumerate(rows))
             return cls(robot, [cls.ENTRY.read(robot, section) for section in sections])
         except HexapodError as error:
             raise HexapodError(f"{cls.TITLE} {path}: {error}; make the file with `{cls.COMMAND}`") from None
 
     @classmethod
-    def of_robot(cls: type[Library], robot: Robot, stacklevel: int = 2) -> Library:
+    def load_for_robot(cls: type[Library], robot: Robot, stacklevel: int = 2) -> Library:
         """Return the library KIND_NAME.yaml beside the robot's own file, else that of the package, else an empty one.
 
         If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
@@ -141,7 +141,7 @@ class RobotLibrary(ABC, Generic[Entry]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
         content: dict[str, object] = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot)}
-        content[self.KEY] = [entry.written() for entry in self]
+        content[self.KEY] = [entry.to_dict() for entry in self]
         text = yaml.safe_dump(content, sort_keys=False, width=118, default_flow_style=None)
         heading = f"# {self.TITLE.capitalize()}. Made by `{self.COMMAND}`, read by the node gait.\n"
         Path(path).write_text(heading + text, encoding="utf-8")
@@ -153,23 +153,23 @@ class PlanLibrary(RobotLibrary[GaitPlan]):
     ENTRY, MASSES = GaitPlan, True
     KIND, KEY, TITLE, COMMAND = "plans", "plans", "gait plans", "ros2 run hexapod_dynamics plan"
 
-    def lost_of(self, entry: GaitPlan) -> frozenset[str]:
+    def get_lost_legs(self, entry: GaitPlan) -> frozenset[str]:
         """Return the legs that a plan does not use."""
         return frozenset(self.robot.leg_names) - frozenset(entry.legs)
 
     def find(self, lost: Iterable[str]) -> GaitPlan | None:
         """Return the plan for a set of lost legs (names), mirrored if needed; None if there is none."""
-        return next(iter(self.made_for(lost)), None)
+        return next(iter(self.find_all(lost)), None)
 
     def with_images(self) -> list[GaitPlan]:
         """Return all plans, and mirror images of them for the sets of lost legs that have no plan of their own."""
         plans = dict(self._entries)
         for plan in self if self._partners else ():
-            image = plan.mirrored(self._partners)
-            plans.setdefault(self.lost_of(image), image)
+            image = plan.mirror(self._partners)
+            plans.setdefault(self.get_lost_legs(image), image)
         return list(plans.values())
 
-    def classes(self, most_lost: int = 3) -> list[tuple[str, ...]]:
+    def lost_sets(self, most_lost: int = 3) -> list[tuple[str, ...]]:
         """Return the sets of lost legs, one of each mirror pair, from one leg lost to `most_lost`."""
         out: dict[frozenset[str], tuple[str, ...]] = {}
         for count in range(1, most_lost + 1):
@@ -186,34 +186,34 @@ def find_library_file(robot: Robot, kind: str) -> tuple[Path | None, bool]:
     only the same name.
     """
     name = f"{kind}_{robot.name}.yaml"
-    own = own_file(robot, name)
-    return own or packaged_file(name), own is not None
+    own = find_own_file(robot, name)
+    return own or find_packaged_file(name), own is not None
 
 
 # ---- the plan for the legs that are left -----------------------------------------------------------------------------
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
-    """Return the given library, or read it from a path; for None that of the robot, see `RobotLibrary.of_robot`."""
+    """Return the given library, or read it from a path; None: that of the robot, see `RobotLibrary.load_for_robot`."""
     if isinstance(plans, PlanLibrary):
         return plans
     if plans is not None:
         return PlanLibrary.load(robot, plans)
-    return PlanLibrary.of_robot(robot, stacklevel=5)
+    return PlanLibrary.load_for_robot(robot, stacklevel=5)
 
 
 class BackgroundPlanner(BackgroundCall[GaitPlan]):
     """Makes one plan at a time, in a process."""
 
     def __init__(self) -> None:
-        super().__init__("hexapod_dynamics.gait.planning.search:make_plan", checked_plan)
+        super().__init__("hexapod_dynamics.gait.planning.search:make_plan", check_plan)
 
     def ask(self, robot: Robot, lost: Sequence[str], morphology: Morphology) -> None:
         """Start to make the plan of a Robot with a Morphology, without the legs `lost` (names)."""
         self.start(robot, tuple(lost), morphology)
 
 
-def checked_plan(answer: object, robot: Robot, lost: Sequence[str], _morphology: Morphology) -> GaitPlan:
+def check_plan(answer: object, robot: Robot, lost: Sequence[str], _morphology: Morphology) -> GaitPlan:
     """Return the GaitPlan that was asked for; HexapodError for anything else."""
     plan = GaitPlan.read(robot, Section(answer, "the plan that was made"))
     if set(plan.legs) & set(lost):
@@ -237,7 +237,7 @@ class PlanChoice:
     ) -> GaitPlan | None:
         """Return the plan without the lost legs, shifted by their weight; None (and `why`) if there is none.
 
-        pattern: "auto", or "wave" or "ripple": these gaits on the remaining legs. table: that of `present_legs`;
+        pattern: "auto", or "wave" or "ripple": these gaits on the remaining legs. table: that of `prepare_legs`;
         the coxa angles at which legs are held up, out of the way of the others, are written to it.
         """
         plan, self.why = self._find(pattern, lost, morphology)
@@ -248,15 +248,15 @@ class PlanChoice:
         limp = [i for i in held if morphology is not None and morphology.is_limp(names[i], legs[i].link_names[0])]
         turn_away(self.robot, plan, table, held, limp)
         moment = leg_moments(table, table["rest"])[held].sum(axis=0)
-        return plan.shifted(*moment / (self.robot.body.mass + table["mass"].sum()))
+        return plan.shift(*moment / (self.robot.body.mass + table["mass"].sum()))
 
     def _find(self, pattern: str, lost: list[str], morphology: Morphology | None) -> tuple[GaitPlan | None, str]:
         left = len(self.robot.legs) - len(lost)
         if pattern != "auto":
-            plan = pattern_plan(self.robot, pattern, lost)
+            plan = plan_pattern(self.robot, pattern, lost)
             return plan, "" if plan is not None else f"{left} legs left: a {pattern} needs four; sitting"
         if not lost:
-            plan = tripod_plan(self.robot)
+            plan = plan_tripod(self.robot)
             if plan is not None:
                 return plan, ""
         plan = self.library.find(lost) if left > 1 else None
@@ -270,7 +270,7 @@ class PlanChoice:
             why += " while it is made in the background"
         return None, why
 
-    def new_plan(self) -> bool:
+    def add_new_plan(self) -> bool:
         """Add a plan that was made in the background to the library; return whether there was one."""
         made = None if self.planner is None or not self.planner.busy else self.planner.poll()
         if made is None:

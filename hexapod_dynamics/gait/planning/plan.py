@@ -12,7 +12,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, link_lines, neutral_foothold
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.checked_yaml import Section, shown
+from hexapod_dynamics.robot.checked_yaml import Section, quote
 
 # Mirroring changes the signs of y, vy and wz.
 MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
@@ -61,10 +61,10 @@ class GaitPlan:
         legs = section.read("legs")
         if not isinstance(legs, list) or not legs or [name for name in robot.leg_names if name in legs] != legs:
             names = ", ".join(robot.leg_names)
-            raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
+            raise HexapodError(f"{section.key('legs')}: {quote(legs)} given, names out of {names} in this order needed")
         kind = section.text("kind")
         if kind not in ("walk", "row"):
-            raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
+            raise HexapodError(f"{section.key('kind')}: {quote(kind)} given, walk or row needed")
         footholds = section.read("footholds")
         if not isinstance(footholds, list) or len(footholds) != len(legs):
             raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
@@ -83,17 +83,17 @@ class GaitPlan:
             margin=section.number("margin", low=0.0),
         )
         if plan.duty >= 1.0 or min(plan.phases) < 0.0 or max(plan.phases) >= 1.0:
-            raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
-        section.done()
+            raise HexapodError(f"{section.label}: duty and phases from 0 to below 1 needed")
+        section.check_all_read()
         return plan
 
-    def written(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the plan in the form in which a file contains it; `read` reads this form."""
         digits = {"period": 4, "sway": 6}
         fields = {"legs": self.legs} | vars(self)
-        return {name: rounded(value, digits.get(name, 5)) for name, value in fields.items()}
+        return {name: round_values(value, digits.get(name, 5)) for name, value in fields.items()}
 
-    def mirrored(self, partners: dict[str, str]) -> GaitPlan:
+    def mirror(self, partners: dict[str, str]) -> GaitPlan:
         """Return the mirrored plan: left and right are exchanged. partners: name of each leg's mirror image."""
         order = {name: k for k, name in enumerate(partners)}
         rows = sorted(
@@ -108,16 +108,16 @@ class GaitPlan:
             sway=tuple(sign * value for sign, value in zip(MIRRORED_SWAY, self.sway, strict=True)),
         )
 
-    def shifted(self, dx: float, dy: float) -> GaitPlan:
+    def shift(self, dx: float, dy: float) -> GaitPlan:
         """Return the plan with its feet moved by (dx, dy) [m] under the body."""
         return dataclasses.replace(self, footholds=tuple((x + dx, y + dy) for x, y in self.footholds))
 
 
-def rounded(value: object, digits: int) -> object:
+def round_values(value: object, digits: int) -> object:
     """Return a value as a file contains it: with rounded numbers, and lists for tuples."""
     if isinstance(value, float):
         return round(value, digits)
-    return [rounded(one, digits) for one in value] if isinstance(value, tuple) else value
+    return [round_values(one, digits) for one in value] if isinstance(value, tuple) else value
 
 
 def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
@@ -145,7 +145,7 @@ def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
 HEIGHT, LIFT = 0.12, 0.02  # [m] of base_link over the ground, of a swinging foot
 
 
-def tripod_plan(robot: Robot) -> GaitPlan | None:
+def plan_tripod(robot: Robot) -> GaitPlan | None:
     """Return the tripod of an intact robot; None if its groups have fewer than three legs each."""
     groups = [leg.tripod_group for leg in robot.legs]
     if min(groups.count(1), groups.count(2)) < 3:
@@ -155,7 +155,7 @@ def tripod_plan(robot: Robot) -> GaitPlan | None:
     return _plan(robot, robot.leg_names, phases, 0.53, 1.2)
 
 
-def pattern_plan(robot: Robot, pattern: str, lost: Sequence[str] = ()) -> GaitPlan | None:
+def plan_pattern(robot: Robot, pattern: str, lost: Sequence[str] = ()) -> GaitPlan | None:
     """Return the wave or the ripple for the remaining legs: neutral footholds, no sway, evenly spaced phases.
 
     The legs of a side swing one after the other from the rear to the front; in the wave one side follows the
@@ -226,7 +226,7 @@ class PlanEvaluator:
         )
         return self.found
 
-    def course(self, twist: np.ndarray) -> np.ndarray:
+    def evaluate_course(self, twist: np.ndarray) -> np.ndarray:
         """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
         self.findings(twist)
         return self._course

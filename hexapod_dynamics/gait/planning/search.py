@@ -124,16 +124,16 @@ class Search(PlanEvaluator):
             start = np.concatenate([x[:split], np.zeros(24), x[split:]])
             found.append((*self._minimise(task, twists, 250, start, 0.5), task))
         x, _, task = min(found, key=lambda row: row[1])
-        return self._refined(task, x, 700, 150)
+        return self._refine(task, x, 700, 150)
 
-    def _refined(self, task: _Task, x: np.ndarray, generations: int, fine: int) -> GaitPlan:
+    def _refine(self, task: _Task, x: np.ndarray, generations: int, fine: int) -> GaitPlan:
         """Return the plan that a search of coarse and some fine generations finds from numbers on."""
         twists = self.demands.twists()
         x, _ = self._minimise(task, twists, generations, x, 0.3)
         x, _ = self._minimise(task, twists, fine, x, 0.1, samples=None)
-        return self._made(task, x)
+        return self._evaluate_plan(task, x)
 
-    def improved(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
+    def improve(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
         """Return a plan for four legs, found by an earlier search, improved under the present demands.
 
         Raises HexapodError for a plan of another kind, or for other legs than those of this search.
@@ -144,7 +144,7 @@ class Search(PlanEvaluator):
         share = (np.array([plan.period, plan.duty]) - task.timing[:, 0]) / task.timing[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
-        return self._refined(task, x, generations, generations // 5)
+        return self._refine(task, x, generations, generations // 5)
 
     def _guess(self, task: _Task) -> np.ndarray:
         """Return the initial guess: feet around the centre of mass, the body away from the swinging leg."""
@@ -172,7 +172,7 @@ class Search(PlanEvaluator):
     def _row(self) -> GaitPlan:
         task, start = _Task("row", np.zeros(len(self.names)), 0.0), np.zeros(2 * len(self.names) + 2)
         tries = [self._minimise(task, self.demands.twists(), 200, start, 1.5, seed=seed) for seed in range(1, 5)]
-        return self._made(task, min(tries, key=lambda row: row[1])[0])
+        return self._evaluate_plan(task, min(tries, key=lambda row: row[1])[0])
 
     def _minimise(
         self,
@@ -187,12 +187,12 @@ class Search(PlanEvaluator):
     ) -> tuple[np.ndarray, float]:
         """Return the numbers of the best plan of a task for these twists, and its cost; samples: as `findings`."""
 
-        def judged(points: np.ndarray, values: np.ndarray) -> None:
+        def evaluate(points: np.ndarray, values: np.ndarray) -> None:
             values[:] = [self._cost(task, twists, samples, x) for x in points]
 
-        return minimise(judged, start, sigma, generations, seed=seed)
+        return minimise(evaluate, start, sigma, generations, seed=seed)
 
-    def _described(self, task: _Task, x: np.ndarray) -> GaitPlan:
+    def _build_plan(self, task: _Task, x: np.ndarray) -> GaitPlan:
         """Return the plan that numbers describe, its margin 0: footholds less the neutral ones (2 a leg) [10 mm], sway
         (8 or 32) [10 mm]; period and duty factor as differences from their middles in units of their half widths; with
         a spread, the difference of each leg's phase from that of its order.
@@ -220,7 +220,7 @@ class Search(PlanEvaluator):
 
     def _cost(self, task: _Task, twists: np.ndarray, samples: int | None, x: np.ndarray) -> float:
         """Return the cost of a plan: the least margin, a share of the mean margin, penalties for violated limits."""
-        self.accept(self._described(task, x))
+        self.accept(self._build_plan(task, x))
         plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
         margins = []
         for twist in twists:
@@ -240,12 +240,12 @@ class Search(PlanEvaluator):
         mean = sum(margins) / len(margins)
         return float(-min(margins) / 0.01 - 0.2 * mean / 0.01 + broken + 20.0 * effort + 3.0 * far)
 
-    def _made(self, task: _Task, x: np.ndarray) -> GaitPlan:
+    def _evaluate_plan(self, task: _Task, x: np.ndarray) -> GaitPlan:
         """Return the plan that numbers describe, with its margin."""
-        plan = self._described(task, x)
-        return replace(plan, margin=min(found.margin for found in self.judged(plan)))
+        plan = self._build_plan(task, x)
+        return replace(plan, margin=min(found.margin for found in self.evaluate(plan)))
 
-    def judged(self, plan: GaitPlan) -> list[_core.Findings]:
+    def evaluate(self, plan: GaitPlan) -> list[_core.Findings]:
         """Return the findings (K) of a plan at each of the demanded twists."""
         self.accept(plan)
         return [self.findings(twist).copy() for twist in self.demands.twists()]
@@ -263,7 +263,7 @@ SPEEDS = {
 SHARES = (1.0, 0.75, 0.5, 0.3)
 
 
-def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
+def make_demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
     """Return the Demands on a plan for `count` legs of a robot at a share of its speeds."""
     longer = float(leg_table(robot)["lengths"][:, 1:].sum(axis=1).mean()) / 0.2  # [m] of the JetHexa's legs
     turning = share * min(1.0, robot.servo.speed_limit / 5.82)  # [rad/s] of its servos
@@ -280,7 +280,7 @@ def make_plan(robot: Robot, lost: Iterable[str], morphology: Morphology | None =
     height = min(HEIGHT, float(leg_table(robot)["lengths"][:, 2].min()))
     last = HexapodError()
     for share in SHARES:
-        demanded = demands(robot, len(names), share)
+        demanded = make_demands(robot, len(names), share)
         try:
             return Search(robot, names, demanded, morphology=morphology, height=height).plan()
         except HexapodError as error:
@@ -290,4 +290,4 @@ def make_plan(robot: Robot, lost: Iterable[str], morphology: Morphology | None =
 
 def improve_plan(robot: Robot, plan: GaitPlan) -> GaitPlan:
     """Return a plan for four legs, improved under the present demands, in a fourth of the time of a new plan."""
-    return Search(robot, plan.legs, demands(robot, len(plan.legs)), height=plan.height).improved(plan)
+    return Search(robot, plan.legs, make_demands(robot, len(plan.legs)), height=plan.height).improve(plan)

@@ -74,7 +74,7 @@ class _Filter:
         self._y += share * (y - self._y)
         return math.hypot(self._x, self._y)
 
-    def grow(self, side: float) -> None:
+    def learn_size(self, side: float) -> None:
         """Learn a size [m/s^2] as usual, at most 1.5 times the previous one: one wrong sample hides no push."""
         self.usual = max(self.usual, min(side, 1.5 * self.usual))
 
@@ -86,7 +86,7 @@ class _Filter:
         self._peaks[1] = max(self._peaks[1], side)
         self._block += dt
         if self._block > 0.3:
-            self.grow(self._peaks[0])
+            self.learn_size(self._peaks[0])
             self._block = 0.0
             self._peaks = [self._peaks[1], 0.0]
 
@@ -96,7 +96,7 @@ class Brace:
 
         brace = Brace(robot)
         brace.sense(dt, force, rate, walking)            # each sample of the IMU
-        if brace.needed:
+        if brace.is_needed:
             setpoints = brace.step(dt, gait.position)    # (n,) [rad]; the gait is not stepped
 
     Afterwards the gait continues from its old state. One pose serves all directions, because a low body on wide
@@ -121,7 +121,7 @@ class Brace:
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology: legs with a foot are moved; a locked joint keeps its angle."""
         self._legs = [
-            (LegKinematics.of(self.robot, leg.name, morphology), self.robot.leg_joints(leg.name))
+            (LegKinematics.from_robot(self.robot, leg.name, morphology), self.robot.leg_joints(leg.name))
             for leg in self.robot.legs
             if all(morphology.has_link(leg.name, link.name) for link in leg.links)
         ]
@@ -158,15 +158,15 @@ class Brace:
             tipped = tips and one is self._filters[-1] and self._tip.force > 1.4 * one.usual
             if tipped or (lasting > one.force and side > max(one.force, 1.7 * one.usual)):
                 pushed = True
-                if not self.needed:  # if the ground caused it, the next brace needs a larger force
-                    one.grow(self._tip.force if tipped else side)
+                if not self.is_needed:  # if the ground caused it, the next brace needs a larger force
+                    one.learn_size(self._tip.force if tipped else side)
             elif not self.active:
                 one.learn(dt, side)
         if pushed:
             self._left = HOLD
 
     @property
-    def needed(self) -> bool:
+    def is_needed(self) -> bool:
         """Whether `step` must command the legs now, because there is a push or the legs are moving back."""
         return self.active or self._left > 0.0
 

@@ -31,8 +31,8 @@ from hexapod_dynamics.gait.recovery.manoeuvres import (
     lost_legs,
     pose_angles,
 )
-from hexapod_dynamics.gait.recovery.motion import EASES, MEMORY, JointMotion, RestWatch, Sensed, seated
-from hexapod_dynamics.gait.recovery.untangle import LegSpace, untangled
+from hexapod_dynamics.gait.recovery.motion import EASING_DELAY, MEMORY, JointMotion, Measured, RestWatch, find_seat
+from hexapod_dynamics.gait.recovery.untangle import LegSpace, plan_moves
 from hexapod_dynamics.robot import Morphology, Robot
 
 
@@ -55,9 +55,9 @@ class Phase(Enum):
     FAILED = "gave up"
 
 
-ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
-ANNOUNCES = (Phase.ANNOUNCED, Phase.BLOCKED)  # phases that announce a motion
-WAITS = (*ANNOUNCES, Phase.LIES)  # phases that wait for rest, without motion
+ENDED_PHASES = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
+ANNOUNCING_PHASES = (Phase.ANNOUNCED, Phase.BLOCKED)  # phases that announce a motion
+WAITING_PHASES = (*ANNOUNCING_PHASES, Phase.LIES)  # phases that wait for rest, without motion
 
 UPRIGHT, FLAT = 0.9, 0.85  # upward component of the body's z axis of a robot that is upright, that lies flat
 # Coxa, femur, tibia [rad] of each leg: straight out, the robot lies flat on its belly or on its back, from any
@@ -91,7 +91,7 @@ class GetUp:
     _gait: Gait
     _present: Iterator[None]  # where the course is
     _dt: float  # [s] of the present tick
-    _sensed: Sensed  # in the present tick
+    _sensed: Measured  # in the present tick
 
     def __init__(
         self, robot: Robot, library: GetUpLibrary, speed: float = 2.0, dt: float = 0.02, *, most_attempts: int = 3
@@ -103,7 +103,7 @@ class GetUp:
         # Folded, below the body: a leg that takes no part in a roll. Over: all legs below the body, onto which a robot
         # topples that stands on its edge.
         self._star, self._tuck, self._folded, self._over = (
-            self._motion.within(pose_angles(robot, pose, pose))
+            self._motion.clamp(pose_angles(robot, pose, pose))
             for pose in (STAR, TUCK, (0.0, -1.6, -1.2), (0.0, -1.6, 0.0))
         )
         self._lacks = ""  # measurements that are missing now, in words
@@ -117,7 +117,7 @@ class GetUp:
             raise HexapodError(f"the robot gets up already: {self.phase.value}")
         morphology = morphology or Morphology.whole(self.robot)
         lost = lost_legs(self.robot, morphology)
-        plan = self.library.manoeuvres(lost, *(legs_damaged_only_at(self.robot, morphology, joint) for joint in (0, 1)))
+        plan = self.library.choose(lost, *(legs_damaged_only_at(self.robot, morphology, joint) for joint in (0, 1)))
         if not plan:
             raise HexapodError(
                 f"no manoeuvre turns {self.robot.name} over without {', '.join(lost) or 'any loss'}; "
@@ -133,7 +133,7 @@ class GetUp:
         self._space = LegSpace(self.robot, morphology)
         self.attempts = self._topples = self._ways = self._beginnings = 0
         self._raises = False  # whether legs are raised before they fold, because something was in their way
-        self._go_on_with(self._course(Phase.ANNOUNCED))
+        self._begin_course(self._course(Phase.ANNOUNCED))
 
     def _adopt(self, morphology: Morphology, lost: tuple[str, ...]) -> None:
         """Adopt a Morphology; lost: names of the legs that take no part in a roll."""
@@ -152,7 +152,7 @@ class GetUp:
         if self.active:
             self.phase, self.reason = Phase.STOPPED, reason
 
-    def lack(self, what: str) -> None:
+    def note_missing(self, what: str) -> None:
         """Note missing measurements, in words: before the first motion it waits for them, later they end it."""
         if self.phase is Phase.ANNOUNCED:
             self._lacks, self._rest.at_rest = what, 0.0
@@ -162,7 +162,7 @@ class GetUp:
     @property
     def active(self) -> bool:
         """Whether it is active."""
-        return self.phase not in ENDED
+        return self.phase not in ENDED_PHASES
 
     @property
     def doing(self) -> str:
@@ -173,12 +173,12 @@ class GetUp:
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
-    def step(self, dt: float, sensed: Sensed) -> np.ndarray | None:
+    def step(self, dt: float, sensed: Measured) -> np.ndarray | None:
         """Advance by dt [s]; return set-points (n,) [rad], NaN for joints without one; None: command nothing."""
         self._rest.update(dt, sensed.rate, sensed.force, sensed.up)
         if not self.active:
             return None
-        self._dt, self._sensed, waits = dt, sensed, self.phase in WAITS
+        self._dt, self._sensed, waits = dt, sensed, self.phase in WAITING_PHASES
         self._motion.sense(dt, sensed.joints, moving=not waits)
         try:
             if waits or not self._is_obstructed():
@@ -188,7 +188,7 @@ class GetUp:
         holds = self.phase is Phase.ANNOUNCED and not self._eased  # as before it was asked
         return self._motion.send(dt) if not holds and (self.active or self.phase is Phase.DONE) else None
 
-    def _go_on_with(self, course: Iterator[None]) -> None:
+    def _begin_course(self, course: Iterator[None]) -> None:
         """Begin a course; its first tick is the next one."""
         self._present = course
         next(course)
@@ -204,7 +204,7 @@ class GetUp:
         while True:
             yield from self._spread()
             # Until legs lie in STAR, or the last readings are of after the last motion.
-            yield from self._wait(Phase.LIES, lambda: self._motion.time >= MEMORY or not self._off_star().any())
+            yield from self._wait(Phase.LIES, lambda: self._motion.time >= MEMORY or not self._find_off_star().any())
             up = float(self._sensed.up[2])
             if self._is_tangled():
                 self._motion.rest_at_readings()
@@ -227,10 +227,10 @@ class GetUp:
         self.phase, self._motion.time = phase, 0.0
         self._eased = 0  # how often the joints have given way
         waited = lacked = yields = 0.0
-        needed = ANNOUNCE if phase in ANNOUNCES else SETTLE
+        needed = ANNOUNCE if phase in ANNOUNCING_PHASES else SETTLE
         while True:
             yield
-            lacks, unread, self._lacks = self._lacks, self._motion.unread(), ""
+            lacks, unread, self._lacks = self._lacks, self._motion.list_unread(), ""
             if unread and not lacks:
                 lacks = f"{unread}: no reading; declare what is lost (set_morphology), then ask again"
             if lacks and phase is Phase.ANNOUNCED:
@@ -243,7 +243,7 @@ class GetUp:
                 return
             if waited > 10.0 + needed:
                 raise _EndError(Phase.FAILED, "the robot does not come to rest: it is being carried, held or shaken")
-            if waited >= EASES * (self._eased + 1) and self._rest.swings():
+            if waited >= EASING_DELAY * (self._eased + 1) and self._rest.is_swinging():
                 self._eased += 1
                 yields = YIELDS * self._eased
                 if phase is Phase.ANNOUNCED:
@@ -258,7 +258,7 @@ class GetUp:
         # A robot that is upright is on its feet, maybe: the ground can hold a joint by friction.
         held = yield from self._motion.probe(self._star, lambda: self._sensed.up[2] > FLAT)
         if held.any():
-            names = self._motion.names(held)
+            names = self._motion.list_names(held)
             raise _EndError(Phase.STOPPED, f"{names}: does not move; somebody or something holds it, or it is broken")
 
     def _spread(self) -> Iterator[None]:
@@ -266,7 +266,7 @@ class GetUp:
         self.phase, motion = Phase.STAR, self._motion
         self._ways += 1
         here = np.nan_to_num(np.where(motion.moves, motion.setpoints, self._before))  # a missing leg may have any
-        way = untangled(self._space, here, np.where(motion.moves, self._star, np.nan))
+        way = plan_moves(self._space, here, np.where(motion.moves, self._star, np.nan))
         yield from motion.move(motion.setpoints, 0.0)
         for target in way:
             if target is None:
@@ -313,7 +313,7 @@ class GetUp:
     def _begin_tuck(self, least: float, hold: float) -> None:
         target, self._seats = self._tuck.copy(), self._sensed.up[2] > UPRIGHT
         if self._seats:
-            seat, works = self._motion.within(seated(self._gait)), self._motion.moves & ~self._spare
+            seat, works = self._motion.clamp(find_seat(self._gait)), self._motion.moves & ~self._spare
             bends = np.arange(len(seat)) % 3 > 0  # femurs and tibias
             folds = np.clip(seat, np.minimum(self._star, self._tuck), np.maximum(self._star, self._tuck))
             target[works] = np.where(bends, folds, seat)[works]
@@ -358,7 +358,7 @@ class GetUp:
             return False
         if self.phase is Phase.STAR and self._may_try_a_way:  # another leg may have moved since it was measured
             motion.begin_at_readings()
-            self._go_on_with(self._rise())
+            self._begin_course(self._rise())
             return False
         rolls_or_rises = self.phase in (Phase.ROLL, Phase.RAISE, Phase.TUCK, Phase.STAND)
         if rolls_or_rises and not (late & ~self._spare).any():
@@ -373,7 +373,7 @@ class GetUp:
         self._beginnings += 1
         self._raises = True
         motion.rest_at_readings()
-        self._go_on_with(self._course(Phase.BLOCKED))
+        self._begin_course(self._course(Phase.BLOCKED))
         self.reason, self._rest.at_rest = reason, 0.0
         return True
 
@@ -382,15 +382,15 @@ class GetUp:
         """Whether another way to STAR may be tried: three after each motion to another place."""
         return self._ways < 3 + self.attempts + self._topples
 
-    def _off_star(self) -> np.ndarray:
+    def _find_off_star(self) -> np.ndarray:
         """Return the joints (n,) that are far from STAR."""
         return self._motion.moves & (np.abs(self._sensed.joints - self._star) > 0.3)
 
     def _is_tangled(self) -> bool:
         """Return whether joints have not reached STAR, and another way is to be tried; FAILED if there is none left."""
-        off = self._off_star()
+        off = self._find_off_star()
         if not off.any() or (self._sensed.up[2] > FLAT and self._ways > 1):
             return False  # on its belly, the ground blocks a leg: this is no reason to give up
         if not self._may_try_a_way:
-            raise _EndError(Phase.FAILED, f"{self._motion.names(off)}: no way to spread the legs was found")
+            raise _EndError(Phase.FAILED, f"{self._motion.list_names(off)}: no way to spread the legs was found")
         return True

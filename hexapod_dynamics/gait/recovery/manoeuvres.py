@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.library import RobotLibrary
 from hexapod_dynamics.robot import Leg, Morphology, Robot
-from hexapod_dynamics.robot.checked_yaml import Section, shown
+from hexapod_dynamics.robot.checked_yaml import Section, quote
 
 SIDES = ("left", "right")
 POSES = 4
@@ -61,7 +61,7 @@ class Manoeuvre:
         """Return the manoeuvre that a section of a file describes; HexapodError says what is wrong in it."""
         lost, poses = section.read("lost"), section.read("poses")
         if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
-            raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
+            raise HexapodError(f"{section.key('lost')}: {quote(lost)} given, a list of legs needed")
         if not isinstance(poses, list) or len(poses) != POSES:
             raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
         numbers: list[float] = []
@@ -70,26 +70,26 @@ class Manoeuvre:
         for pose in sections:
             for name in legs:
                 numbers += pose.vector(name, 3).tolist()
-            pose.done()
+            pose.check_all_read()
         numbers += section.vector("times", POSES).tolist()
         pushers = section.text("pushers")
-        section.done()
+        section.check_all_read()
         try:
             return cls(legs, tuple(numbers), pushers, tuple(lost))
         except HexapodError as error:
-            raise HexapodError(f"{section.where}: {error}") from None
+            raise HexapodError(f"{section.label}: {error}") from None
 
-    def written(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the manoeuvre in the form in which a file contains it; `read` reads this form."""
         poses = [dict(zip(self.legs, np.round(pose, DECIMALS).tolist(), strict=True)) for pose in self.angles]
         times = np.round(self.times, DECIMALS).tolist()
         return {"lost": list(self.lost), "pushers": self.pushers, "poses": poses, "times": times}
 
-    def mirrored(self, partners: dict[str, str]) -> Manoeuvre:
+    def mirror(self, partners: dict[str, str]) -> Manoeuvre:
         """Return the mirror image. partners: each leg's name on the other side."""
-        return self.on_other_legs(partners, -1.0)
+        return self.move_to_legs(partners, -1.0)
 
-    def on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
+    def move_to_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
         """Return the manoeuvre with the legs exchanged by `names`, which pushes from the other side of the robot.
 
         coxa_sign: -1 for its mirror image; 1 for a robot turned by half a turn about z.
@@ -151,7 +151,7 @@ def joint_poses(robot: Robot, manoeuvre: Manoeuvre, others: npt.ArrayLike) -> np
     return rows
 
 
-def best_side(robot: Robot, lost: Iterable[str]) -> str | None:
+def choose_side(robot: Robot, lost: Iterable[str]) -> str | None:
     """Return the side that has both corner legs, that with more legs if both have; None if neither has."""
     gone = set(lost)
     sides = [side for side in SIDES if not gone & set(corner_legs(robot, side))]
@@ -191,7 +191,7 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
     KIND, KEY, TITLE = "get_up", "manoeuvres", "manoeuvres"
     COMMAND = "ros2 run hexapod_dynamics plan --get-up"
 
-    def lost_of(self, entry: Manoeuvre) -> frozenset[str]:
+    def get_lost_legs(self, entry: Manoeuvre) -> frozenset[str]:
         """Return the legs without which a manoeuvre was made; HexapodError if one is none of the robot."""
         unknown = [name for name in entry.lost if name not in self.robot.leg_names]
         if unknown:
@@ -203,19 +203,17 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         """The manoeuvre for all sets of lost legs without their own; None if there is none."""
         return self._entries.get(frozenset())
 
-    def made_for(self, lost: Iterable[str]) -> list[Manoeuvre]:
+    def find_all(self, lost: Iterable[str]) -> list[Manoeuvre]:
         """Return the manoeuvres made for a set of lost legs, as in `RobotLibrary`; none without losses."""
         gone = frozenset(lost)
-        return super().made_for(gone) if gone else []
+        return super().find_all(gone) if gone else []
 
     def remove(self, lost: Iterable[str]) -> None:
         """Remove the manoeuvres for this set of lost legs and its mirror image."""
         for gone in self._images(lost):
             self._entries.pop(gone, None)
 
-    def manoeuvres(
-        self, lost: Iterable[str], no_coxa: Iterable[str] = (), no_femur: Iterable[str] = ()
-    ) -> list[Manoeuvre]:
+    def choose(self, lost: Iterable[str], no_coxa: Iterable[str] = (), no_femur: Iterable[str] = ()) -> list[Manoeuvre]:
         """Return the manoeuvres to try without these legs, the most promising first; empty if there are none.
 
         no_coxa, no_femur: those of them whose coxa, or femur, alone is damaged. Manoeuvres in which they take part come
@@ -223,12 +221,12 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         way.
         """
         gone, pushes = frozenset(lost), frozenset(no_coxa)
-        own = self.made_for(gone)
+        own = self.find_all(gone)
         if not pushes and self._stays_in_the_way(gone, no_femur):
             return self._of_all_legs(gone, always=True)[::-1] + own
         if not pushes:
             return own + self._of_all_legs(gone, always=not own)
-        return self.made_for(gone - pushes) + self._of_all_legs(gone, always=True) + own
+        return self.find_all(gone - pushes) + self._of_all_legs(gone, always=True) + own
 
     def _stays_in_the_way(self, gone: frozenset[str], no_femur: Iterable[str]) -> bool:
         """Return whether the only leg that is damaged is a middle one, of which the femur alone is."""
@@ -241,13 +239,13 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         """
         if self.universal is None:
             return []
-        images = {one.pushers: one for one in super().made_for(())}
-        best, out = best_side(self.robot, gone), list[Manoeuvre]()
+        images = {one.pushers: one for one in super().find_all(())}
+        best, out = choose_side(self.robot, gone), list[Manoeuvre]()
         if best in images:
             out.append(images.pop(best))
         return out + list(images.values()) if best is not None or always else out
 
 
 def find_get_up_library(robot: Robot) -> GetUpLibrary:
-    """Return the library of a robot, see `RobotLibrary.of_robot`."""
-    return GetUpLibrary.of_robot(robot, stacklevel=3)
+    """Return the library of a robot, see `RobotLibrary.load_for_robot`."""
+    return GetUpLibrary.load_for_robot(robot, stacklevel=3)

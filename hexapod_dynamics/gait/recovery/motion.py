@@ -13,19 +13,19 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Robot
 
-EASES = 3.0  # [s] for which a robot swings where it lies before its joints give way
+EASING_DELAY = 3.0  # [s] for which a robot swings where it lies before its joints give way
 MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
-STILL = 0.1  # [rad] between two readings of a joint that stands still, or nearly
+STILL_DISTANCE = 0.1  # [rad] between two readings of a joint that stands still, or nearly
 DELAY = 0.04  # [s] from a set-point to a reading of what it has done
-GIVES = 0.8  # share of the torque limit that is left; servos are up to a fifth stiffer than their model
-FREE = 0.01  # [rad] from where a joint has given way: one that moves so far towards the plan follows it again
-WITHIN = 0.03  # [rad] from the joint limits
+YIELD_SHARE = 0.8  # share of the torque limit that is left; servos are up to a fifth stiffer than their model
+FREE_DISTANCE = 0.01  # [rad] from where a joint has given way: one that moves so far towards the plan follows it again
+LIMIT_MARGIN = 0.03  # [rad] from the joint limits
 NUDGE = 0.1  # [rad] by which each joint is tried
 LIFT = 0.2  # [rad] by which a femur lifts a foot off the ground, which may hold the other joints of the leg by friction
 
 
 @dataclass
-class Sensed:
+class Measured:
     """Present measurements: joints (n,) [rad], NaN if not known; of base_link, in its own axes, the upward
     direction (3,), the angular velocity (3,) [rad/s] and the specific force (3,) [m/s^2].
     """
@@ -36,7 +36,7 @@ class Sensed:
     force: Sequence[float]
 
 
-def seated(gait: Gait) -> np.ndarray:
+def find_seat(gait: Gait) -> np.ndarray:
     """Let a gait sit without a robot; return its joint angles (n,) [rad], those of standing if it cannot sit."""
     gait.reset()
     try:
@@ -77,13 +77,13 @@ class RestWatch:
         self._rates[self._next] = rate
         self._next = (self._next + 1) % len(self._rates)
 
-    def swings(self) -> bool:
+    def is_swinging(self) -> bool:
         """Return whether the body is in a limit cycle without being pushed: play and dead zone of the servos cause it.
 
         Criterion: over 3 s the autocorrelation of the angular velocity, at a lag of one period (up to 1 s), exceeds
         0.9. Slow pushes of 0.3 to 1 Hz against a lying robot do not reach that. False for samples that are not finite.
         """
-        if self.at_rest >= 0.5 or self.in_place < EASES:
+        if self.at_rest >= 0.5 or self.in_place < EASING_DELAY:
             return False
         rates, count = np.roll(self._rates, -self._next, axis=0), len(self._rates)
         products = sum(np.correlate(one, one, "full")[count - 1 : count + self._lags] for one in rates.T)
@@ -120,11 +120,11 @@ class FollowWatch:
         self._next = (self._next + 1) % len(self._setpoints)
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
         self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
-        comes_closer = np.where(readings < low, moved, -moved) >= STILL
+        comes_closer = np.where(readings < low, moved, -moved) >= STILL_DISTANCE
         self.off_for[:] = np.where((self.error > self._limit) & ~comes_closer, self.off_for + dt, 0.0)
 
 
-class Yielding:
+class YieldControl:
     """Set-points `sent` (n,) [rad] of joints that follow a plan; gives (n,): joints that give way; moved (n,) [rad]:
     of each joint between its last two readings.
     """
@@ -155,12 +155,12 @@ class Yielding:
             self.sent[:] = self._before[:] = plan
             self.gives[:] = False
         self._note(dt, readings)
-        ahead, left = plan - readings, GIVES * self._error
+        ahead, left = plan - readings, YIELD_SHARE * self._error
         towards = np.sign(ahead) * (readings - self._anchor)  # NaN, and all that follows from it False, if unknown
-        stuck = self._at_limit(ahead, readings) & (np.abs(self.moved) < STILL)
+        stuck = self._at_limit(ahead, readings) & (np.abs(self.moved) < STILL_DISTANCE)
         begins = stuck & ~self.gives | self.gives & (towards < 0.0)
         self._anchor[begins] = readings[begins]
-        self.gives = (self.gives & ~(towards > FREE) | stuck) & (np.abs(ahead) > left)
+        self.gives = (self.gives & ~(towards > FREE_DISTANCE) | stuck) & (np.abs(ahead) > left)
         wanted = np.where(self.gives, np.clip(plan, readings - left, readings + left), plan)
         comes_back = np.abs(wanted - readings) > np.abs(self.sent - readings)
         most = np.where(comes_back, fastest, self._back) * dt + 1e-9
@@ -209,20 +209,20 @@ class JointMotion:
     def __init__(self, robot: Robot, speed: float, dt: float) -> None:
         n, limits = robot.joint_count, np.array([joint.planned_range for joint in robot.joints])
         self._names, self._speed = robot.joint_names, speed
-        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
+        self._low, self._high = limits[:, 0] + LIMIT_MARGIN, limits[:, 1] - LIMIT_MARGIN
         self.moves, self.readings, self.setpoints = np.ones(n, bool), np.full(n, np.nan), np.full(n, np.nan)
         self.origin, self.goal = np.zeros(n), np.zeros(n)
         self.time = self._lasts = self._hold = 0.0  # [s] of the phase, of the move, of lying still after it
         self._fastest = speed
-        self.follow, self.yielding = FollowWatch(n, dt, limit=0.6), Yielding(robot, dt)
+        self.follow, self.yielding = FollowWatch(n, dt, limit=0.6), YieldControl(robot, dt)
 
-    def names(self, joints: np.ndarray) -> str:
+    def list_names(self, joints: np.ndarray) -> str:
         """Return the names of the joints of a mask (n,), with commas."""
         return ", ".join(name for name, one in zip(self._names, joints, strict=True) if one)
 
-    def unread(self) -> str:
+    def list_unread(self) -> str:
         """Return the names of the joints that have not been read; empty if there are none."""
-        return self.names(self.moves & ~np.isfinite(self.readings))
+        return self.list_names(self.moves & ~np.isfinite(self.readings))
 
     def sense(self, dt: float, readings: np.ndarray, moving: bool) -> None:
         """Process readings (n,) [rad], dt [s] after the previous ones; moving: whether joints are to follow."""
@@ -235,7 +235,7 @@ class JointMotion:
         """Return the set-points (n,) [rad] to command, dt [s] after the previous ones."""
         return self.yielding.follow(dt, self.setpoints, self.readings, self._fastest)
 
-    def within(self, angles: np.ndarray) -> np.ndarray:
+    def clamp(self, angles: np.ndarray) -> np.ndarray:
         """Return joint angles (n,) [rad] bounded by the joint limits."""
         return np.clip(angles, self._low, self._high)
 
@@ -254,7 +254,7 @@ class JointMotion:
         """
         self.time = 0.0
         self.origin[:] = self.setpoints
-        self.goal[:] = np.where(self.moves, self.within(target), np.nan)
+        self.goal[:] = np.where(self.moves, self.clamp(target), np.nan)
         way = np.fmax.reduce(np.abs(self.goal - self.origin), initial=0.0)
         self._fastest = min(self._speed, most)
         self._lasts, self._hold = max(least, way / self._fastest), hold

@@ -34,18 +34,18 @@ class LegSpace:
         self.low = self._table["lower"]
         self.high = self._table["upper"]
 
-    def capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
+    def compute_capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
         """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
         row = self._table[leg]
         lines, lengths = link_lines(row, angles), row["lengths"][row["mass"] > 0.0]
         way = RADIUS * (lines[:, 3:] - lines[:, :3]) / lengths[:, None]
         return (lines + np.hstack([way, -1.5 * way]))[lengths > 4.0 * RADIUS]
 
-    def distances(self, angles: np.ndarray, moving: Sequence[int]) -> dict[tuple[int, int], float]:
+    def compute_distances(self, angles: np.ndarray, moving: Sequence[int]) -> dict[tuple[int, int], float]:
         """Return the least distance [m] of each pair of legs of which one is `moving`, and, as (leg, BODY), that
         of each moving leg's tibia from the body.
         """
-        lines = {i: self.capsules(i, angles[3 * i : 3 * i + 3]) for i in self.legs}
+        lines = {i: self.compute_capsules(i, angles[3 * i : 3 * i + 3]) for i in self.legs}
         out = {}
         for i, j in itertools.combinations(self.legs, 2):
             if i in moving or j in moving:
@@ -66,18 +66,18 @@ class LegSpace:
         """Return whether all joints can move uniformly from start to end (n,) [rad]."""
         ways = _ways(start, end)
         moving = [i for i in self.legs if ways[i] > 1e-6]
-        first = self.distances(start, moving)
+        first = self.compute_distances(start, moving)
         # Centre lines [m]: of two links, and of a link and the body; links that touch at the start may go on doing so.
         least = {pair: min(0.013 if pair[1] == BODY else 0.024, d - 0.002) for pair, d in first.items()}
         count = max(2, int(np.ceil(ways.max() / 0.12)))  # [rad] between two samples
         for k in range(count, 0, -1):
-            now = self.distances(start + (k / count) * (end - start), moving)
+            now = self.compute_distances(start + (k / count) * (end - start), moving)
             if any(now[pair] < bound for pair, bound in least.items()):
                 return False
         return True
 
 
-def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[np.ndarray | None]:
+def plan_moves(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[np.ndarray | None]:
     """Yield the set-points (n,) [rad] of each move from start to goal (n,), and None after each try that yields none.
 
     Joints whose goal is NaN keep their start. The last move leads to the goal in any case, even if no clear path
@@ -88,18 +88,18 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
     for _ in range(14):
         if not left:
             return
-        target = _with(here, goal, left)
+        target = _replace_legs(here, goal, left)
         if space.is_clear(here, target):
             yield target
             return
         yield None
         group: set[int] = set()
         for i in sorted(left, key=_ways(here, goal).__getitem__):
-            if space.is_clear(here, _with(here, goal, group | {i})):
+            if space.is_clear(here, _replace_legs(here, goal, group | {i})):
                 group.add(i)
             yield None
         if group:
-            here = _with(here, goal, group)
+            here = _replace_legs(here, goal, group)
             left -= group
             yield here
             continue
@@ -109,7 +109,7 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
             if tries > 200:
                 break
             if space.is_clear(here, via):
-                end = _with(via, goal, {i})
+                end = _replace_legs(via, goal, {i})
                 if space.is_clear(via, end):
                     step = i, via, end
                     break
@@ -124,7 +124,7 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
             yield end
             here = end
             left -= {i}
-    yield _with(here, goal, left)
+    yield _replace_legs(here, goal, left)
 
 
 def _ways(here: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -132,7 +132,7 @@ def _ways(here: np.ndarray, goal: np.ndarray) -> np.ndarray:
     return np.abs(goal - here).reshape(-1, 3).max(axis=1)
 
 
-def _with(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndarray:
+def _replace_legs(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndarray:
     """Return the joints `here`, but with these legs at the goal."""
     rows, out = list(legs), here.copy()
     out.reshape(-1, 3)[rows] = goal.reshape(-1, 3)[rows]

@@ -21,7 +21,7 @@ from hexapod_dynamics.errors import DynamicsError, RobotError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.model_tree import TreeLink
 from hexapod_dynamics.robot.urdf_reading import read_inertial, read_root, read_tree
-from hexapod_dynamics.se3 import Ad, Array, combined_inertia, inverse, pose, rotation_about, skew, spatial_inertia
+from hexapod_dynamics.se3 import Ad, Array, combine_inertias, inverse, pose, rotation_about, skew, spatial_inertia
 
 REVOLUTE, PRISMATIC = KINDS = "revolute", "prismatic"
 BASE = -1  # the parent of a body that is attached to the base
@@ -207,7 +207,7 @@ class Chain:
         )
         for i in reversed(range(len(links))):
             angle = None if morphology is None else morphology.locked_angle(leg, links[i].name)
-            chain = chain if angle is None else chain.welded(i, angle)
+            chain = chain if angle is None else chain.weld(i, angle)
         return chain
 
     @classmethod
@@ -217,7 +217,7 @@ class Chain:
         """
         try:
             base = read_tree(read_root(text))
-            for link in base.below():
+            for link in base.list_subtree():
                 read_inertial(link)
         except RobotError as error:
             raise DynamicsError(f"this is no URDF of a chain: {error}") from error
@@ -263,7 +263,7 @@ class Chain:
         """Bodies that are attached to body i."""
         return tuple(j for j, parent in enumerate(self.parents) if parent == i)
 
-    def welded(self, joint: int, q: float) -> Chain:
+    def weld(self, joint: int, q: float) -> Chain:
         """Return the chain with one joint fixed at q [rad or m]: its body becomes part of its parent."""
         refuse(not 0 <= joint < len(self), f"no joint {joint}, this chain has 0 to {len(self) - 1}")
         kept = [i for i in range(len(self)) if i != joint]
@@ -273,7 +273,7 @@ class Chain:
         masses, coms, inertias = self.masses.copy(), self.coms.copy(), self.inertias.copy()
         if above != BASE:
             com, turn = held[:3, :3] @ coms[joint] + held[:3, 3], held[:3, :3]
-            masses[above], coms[above], inertias[above] = combined_inertia(
+            masses[above], coms[above], inertias[above] = combine_inertias(
                 [(masses[above], coms[above], inertias[above]), (masses[joint], com, turn @ inertias[joint] @ turn.T)]
             )
         return replace(

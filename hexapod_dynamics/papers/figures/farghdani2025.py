@@ -10,7 +10,7 @@ import numpy as np
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from hexapod_dynamics.papers.figures.output import COLOURS, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, make_panels
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator, TripodGait, simulate_many
@@ -33,7 +33,7 @@ def scenarios(robot):
     }
 
 
-def in_paper_axes(log):
+def convert_to_paper_axes(log):
     """Return position (T, 3) [mm] and ZYX Euler angles about X, Y, Z (T, 3) [deg] in the paper's axes."""
     rotation = TO_PAPER @ log.rotation @ TO_PAPER.T
     yaw = np.unwrap(np.arctan2(rotation[:, 1, 0], rotation[:, 0, 0]))
@@ -44,7 +44,7 @@ def in_paper_axes(log):
 
 def reproduce(page, progress):
     """Write the figures, their data and a comparison with the paper's statements."""
-    page.text(
+    page.add_text(
         f"{SECONDS} s of the tripod gait of eq. (64) (Table IV: S = {100 * STEP_LENGTH:.0f} cm, "
         f"S_h = {1e3 * STEP_HEIGHT:.0f} mm, depth 0.1 mm, T = {PERIOD} s, height 12 cm), {1e3 * TIMESTEP:.0f} ms "
         "steps, masses and contact of tables I to III, in the paper's axes (y forward, x right, z up). The joint "
@@ -82,9 +82,9 @@ def reproduce(page, progress):
     _snapshots(page, "figure8", "damage 2", damages["damage 2"], logs["damage 2"])
     progress(0.8, "runtime")
     seconds_needed = _runtime(page, robot)
-    page.heading("The paper's words, and what this simulation does")
-    page.table("findings", ["the paper says", "here", ""], compare_with_paper(logs, seconds_needed))
-    page.text(
+    page.add_heading("The paper's words, and what this simulation does")
+    page.add_table("findings", ["the paper says", "here", ""], compare_with_paper(logs, seconds_needed))
+    page.add_text(
         "Not compared: the measured curves (camera, IMU), which the paper gives as pictures only, and their size: "
         "it depends on the PID gains, which its text does not give."
     )
@@ -93,12 +93,12 @@ def reproduce(page, progress):
 def _motion(page, attitude, place, damage, text, healthy, hurt):
     """Write body attitude and position, healthy beside damaged, as figures and CSV."""
     columns = [healthy.time]
-    curves = {name: in_paper_axes(log) for name, log in (("healthy", healthy), (damage, hurt))}
+    curves = {name: convert_to_paper_axes(log) for name, log in (("healthy", healthy), (damage, hurt))}
     for which, name, caption, labels in (
         (1, attitude, "attitude of the body (ZYX Euler angles)", ("about X [deg]", "about Y [deg]", "about Z [deg]")),
         (0, place, "position of the body's centre of mass", ("X [mm]", "Y [mm]", "Z [mm]")),
     ):
-        figure, axes = panels(3, 1, height=1.9, sharex=True)
+        figure, axes = make_panels(3, 1, height=1.9, sharex=True)
         for k, axis in enumerate(axes[:, 0]):
             for (who, values), colour, style in zip(curves.items(), COLOURS, ("--", "-"), strict=False):
                 axis.plot(healthy.time, values[which][:, k], color=colour, linestyle=style, lw=1.6, label=who)
@@ -106,24 +106,24 @@ def _motion(page, attitude, place, damage, text, healthy, hurt):
         axes[0, 0].legend(ncol=2)
         axes[0, 0].set_title(f"{damage}: {text}")
         axes[-1, 0].set_xlabel("time [s]")
-        page.figure(name, figure, f"{name.replace('figure', 'Figure ')}, {damage} ({text}): {caption}")
+        page.add_figure(name, figure, f"{name.replace('add_figure', 'Figure ')}, {damage} ({text}): {caption}")
     header = ["t [s]"]
     quantities = ("X [mm]", "Y [mm]", "Z [mm]", "about X [deg]", "about Y [deg]", "about Z [deg]")
     for who, (position, angles) in curves.items():
         columns += [*position.T, *angles.T]
         header += [f"{who} {what}" for what in quantities]
-    page.data(f"{attitude}_{place}", header, *columns)
+    page.save(f"{attitude}_{place}", header, *columns)
 
 
 def _snapshots(page, name, damage, morphology, log):
     """The robot at six instants over one and a quarter period, seen from behind and the left."""
-    figure, axes = panels(2, 3, width=9.0, height=2.0, subplot_kw={"projection": "3d"})
+    figure, axes = make_panels(2, 3, width=9.0, height=2.0, subplot_kw={"projection": "3d"})
     for axis, instant in zip(axes.ravel(), 0.325 * np.arange(6), strict=True):
         k = int(np.argmin(np.abs(log.time - (instant + TIMESTEP * LOG_EVERY))))
         draw(axis, morphology, log.position[k], log.rotation[k], log.joint_positions[k], log.foot_forces[k])
         axis.set_title(f"t = {instant:.3f} s", fontsize=9)
     number = name.replace("figure", "Figure ")
-    page.figure(name, figure, f"{number}, {damage}: snapshots over 1.625 s; red: feet that carry; tiles of 10 cm")
+    page.add_figure(name, figure, f"{number}, {damage}: snapshots over 1.625 s; red: feet that carry; tiles of 10 cm")
 
 
 def _runtime(page, robot):
@@ -142,9 +142,9 @@ def _runtime(page, robot):
         rows.append([1e3 * timestep, middle, 5.0 / middle, PAPER_RUNTIME / middle])
         if timestep == TIMESTEP:
             needed = middle
-    page.heading("Runtime: 5 s of motion on one core")
-    page.table("runtime", ["step [ms]", "wall time [s]", "times real time", "times the paper's speed"], rows)
-    figure, axes = panels(1, 1, width=7.0, height=2.6)
+    page.add_heading("Runtime: 5 s of motion on one core")
+    page.add_table("runtime", ["step [ms]", "wall time [s]", "times real time", "times the paper's speed"], rows)
+    figure, axes = make_panels(1, 1, width=7.0, height=2.6)
     axis = axes[0, 0]
     names = ["paper, i7-6700HQ", *(f"here, {row[0]:g} ms steps" for row in rows)]
     values = [PAPER_RUNTIME, *(row[1] for row in rows)]
@@ -153,7 +153,7 @@ def _runtime(page, robot):
         axis.text(value * 1.08, k, f"{value:.3g} s", va="center", fontsize=8)
     axis.set(xscale="log", xlabel="time for 5 s of motion [s]", xlim=(min(values) / 3, PAPER_RUNTIME * 5))
     axis.invert_yaxis()
-    page.figure("runtime", figure, f"Runtime of the 5 s scenario on one of {os.cpu_count()} cores of this machine")
+    page.add_figure("runtime", figure, f"Runtime of the 5 s scenario on one of {os.cpu_count()} cores of this machine")
     return needed
 
 
@@ -164,7 +164,7 @@ def compare_with_paper(logs, seconds_needed):
     def finding(words, here, agrees):
         rows.append([words, here, "agrees" if agrees else "DIFFERS"])
 
-    healthy, _ = in_paper_axes(logs["healthy"])
+    healthy, _ = convert_to_paper_axes(logs["healthy"])
     speed = healthy[-1, 1] / SECONDS
     design = 2e3 * STEP_LENGTH / PERIOD
     finding(
@@ -178,7 +178,7 @@ def compare_with_paper(logs, seconds_needed):
         abs(speed / design - 1.0) < 0.02,
     )
 
-    place, angles = in_paper_axes(logs["damage 1"])
+    place, angles = convert_to_paper_axes(logs["damage 1"])
     settled = logs["damage 1"].time > PERIOD
     finding("damage 1: stays in the Y direction", f"{place[-1, 1]:+.1f} mm after {SECONDS} s", abs(place[-1, 1]) < 10)
     swing = np.ptp(place[settled], axis=0)
@@ -199,7 +199,7 @@ def compare_with_paper(logs, seconds_needed):
         share > 0.6 and carrying.min() >= 2,
     )
 
-    place, angles = in_paper_axes(logs["damage 2"])
+    place, angles = convert_to_paper_axes(logs["damage 2"])
     finding("damage 2: forward motion in Y", f"{place[-1, 1] / SECONDS:.0f} mm/s", place[-1, 1] > 50)
     finding("damage 2: lateral motion in X", f"{place[-1, 0]:+.0f} mm after {SECONDS} s", abs(place[-1, 0]) > 10)
     time_ = logs["damage 2"].time
@@ -221,7 +221,7 @@ def compare_with_paper(logs, seconds_needed):
         f"carries, {turning[~stance_1[1:]].sum():+.1f} deg while group 2 does",
         share > 0.6,
     )
-    tilt = max(np.abs(in_paper_axes(logs[name])[1][:, :2]).max() for name in ("damage 1", "damage 2"))
+    tilt = max(np.abs(convert_to_paper_axes(logs[name])[1][:, :2]).max() for name in ("damage 1", "damage 2"))
     finding("the robot maintains stability in both", f"tilts at most {tilt:.1f} deg", tilt < 10)
     finding(
         "5 s of motion in 1.93 s",

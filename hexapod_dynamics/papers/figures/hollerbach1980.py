@@ -5,15 +5,15 @@ of joints.
 import numpy as np
 
 from hexapod_dynamics.papers.chain.chain import Chain
-from hexapod_dynamics.papers.figures.output import COLOURS, least_time, logarithmic, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, make_panels, measure_time, set_log_scale
 from hexapod_dynamics.papers.hollerbach import TERMS, link_terms
 from hexapod_dynamics.papers.hollerbach_operations import (
     TABLE_I,
     TABLE_II,
     count_operations,
-    explain,
+    explain_difference,
     polynomial,
-    printed,
+    printed_counts,
 )
 
 TITLE = "Hollerbach 1980: operations of six formulations of dynamics"
@@ -29,21 +29,21 @@ NAMES = {
 
 def reproduce(page, progress):
     """Write tables I, II, their differences by name, and two figures."""
-    page.text(
+    page.add_text(
         "Counted: `papers/hollerbach.py` run on numbers that tally each product and sum. Printed: the "
         "paper's polynomials. All six give the same torques (1e-10 of each other and of Pinocchio)."
     )
     progress(0.0, "counting operations")
-    page.heading("Table I: polynomials in the number of joints")
+    page.add_heading("Table I: polynomials in the number of joints")
     rows = []
     for method, name in NAMES.items():
         counts = {n: count_operations(method, n) for n in range(1, 8)}
         for which, what in enumerate(("multiplications", "additions")):
             ours = polynomial({n: counts[n][which] for n in counts})
-            rows.append([name, what, _written(TABLE_I[method][which]), _written(ours)])
-    page.table("table1", ["method", "operation", "printed", "counted"], rows)
-    page.heading("Table II: six joints")
-    page.table(
+            rows.append([name, what, _format_polynomial(TABLE_I[method][which]), _format_polynomial(ours)])
+    page.add_table("table1", ["method", "operation", "printed", "counted"], rows)
+    page.add_heading("Table II: six joints")
+    page.add_table(
         "table2",
         ["method", "printed x", "counted x", "printed +", "counted +"],
         [
@@ -51,8 +51,8 @@ def reproduce(page, progress):
             for m, name in NAMES.items()
         ],
     )
-    products, sums = (float(value) for value in printed("uicker_kahn", 6))
-    page.text(
+    products, sums = (float(value) for value in printed_counts("uicker_kahn", 6))
+    page.add_text(
         f"Table I at n = 6 gives Table II but for two rows: Uicker/Kahn, {products:.0f} multiplications and "
         f"{sums:.0f} additions by its own polynomials, and "
         "Waters, whose 7051 belongs to 621 1/2 n. With 66 1/3 n^3 and 42 1/3 n, where the scan has 1/2, Uicker/Kahn's "
@@ -60,25 +60,25 @@ def reproduce(page, progress):
         "those of Table I's 67153; of Table II's 66271 they are 935."
     )
     progress(0.3, "naming the differences")
-    page.heading("What the print charges beyond the implementation, six joints")
+    page.add_heading("What the print charges beyond the implementation, six joints")
     differences = []
     for method, name in NAMES.items():
-        items, rest = explain(method, 6)
+        items, rest = explain_difference(method, 6)
         differences += [
             [name, item.name, float(item.multiplications), float(item.additions)]
             for item in (*items, rest)
             if item.multiplications or item.additions
         ]
-    page.table("differences", ["method", "what", "x", "+"], differences)
+    page.add_table("differences", ["method", "what", "x", "+"], differences)
 
-    figure, ((axis,),) = panels(height=4.2)
+    figure, ((axis,),) = make_panels(height=4.2)
     n = np.arange(1, 13)
     for colour, (method, name) in zip(COLOURS, NAMES.items(), strict=False):
         axis.plot(n, [sum(count_operations(method, int(k))) for k in n], color=colour, lw=1.6, label=name)
-        axis.plot(n, [float(sum(printed(method, int(k)))) for k in n], "o", color=colour, ms=3.5, mfc="none")
-    logarithmic(axis, (1, 2, 3, 4, 6, 8, 12), "multiplications and additions")
+        axis.plot(n, [float(sum(printed_counts(method, int(k)))) for k in n], "o", color=colour, ms=3.5, mfc="none")
+    set_log_scale(axis, (1, 2, 3, 4, 6, 8, 12), "multiplications and additions")
     axis.set_title("Lines: counted. Circles: the printed polynomials.")
-    page.figure("operations", figure, "Operations against the number of joints")
+    page.add_figure("operations", figure, "Operations against the number of joints")
 
     times, slopes = {}, []
     sizes = {"uicker_kahn": (2, 4, 8, 16, 24), "waters": (2, 4, 8, 16, 32, 64, 128)}
@@ -89,23 +89,23 @@ def reproduce(page, progress):
         counts = [sum(count_operations(method, joints)) for joints in chosen[-2:]]
         orders = (np.polyfit(np.log(chosen[-2:]), np.log(each), 1)[0] for each in (times[method][1][-2:], counts))
         slopes.append([NAMES[method], *map(float, orders)])
-    page.heading("Time")
-    page.table("orders", ["method", "order of the measured time", "order of the count"], slopes)
-    page.table(
+    page.add_heading("Time")
+    page.add_table("orders", ["method", "order of the measured time", "order of the count"], slopes)
+    page.add_table(
         "times",
         ["method", "joints", "seconds"],
         [[NAMES[m], j, s] for m, (chosen, values) in times.items() for j, s in zip(chosen, values, strict=True)],
         show=False,
     )
-    figure, ((axis,),) = panels(height=4.2)
+    figure, ((axis,),) = make_panels(height=4.2)
     for colour, (method, (chosen, values)) in zip(COLOURS, times.items(), strict=False):
         axis.plot(chosen, 1e3 * np.array(values), "o-", color=colour, lw=1.6, ms=4, label=NAMES[method])
-    logarithmic(axis, (2, 4, 8, 16, 32, 64, 128), "time of one call [ms]")
-    page.figure("times", figure, "Measured time against the number of joints (last two points: the orders above)")
-    page.text("Timed is what the table counts: A_j and its derivatives are given.")
+    set_log_scale(axis, (2, 4, 8, 16, 32, 64, 128), "time of one call [ms]")
+    page.add_figure("times", figure, "Measured time against the number of joints (last two points: the orders above)")
+    page.add_text("Timed is what the table counts: A_j and its derivatives are given.")
 
 
-def _written(coefficients):
+def _format_polynomial(coefficients):
     terms = [
         f"{c if not power or abs(c) != 1 else ('-' if c < 0 else '')}{('', 'n')[power > 0]}"
         f"{f'^{power}' if power > 1 else ''}"
@@ -119,4 +119,4 @@ def _seconds(formulation, n):
     rows = [(0, 0.1, 0.3, np.pi / 2 * (i % 2)) for i in range(n)]
     chain = Chain.from_denavit_hartenberg(rows, [1] * n, [[-0.15, 0, 0]] * n, [np.diag([0.002, 0.01, 0.01])] * n)
     q, qdot, qddot = np.random.default_rng(n).normal(size=(3, n))
-    return least_time(formulation, link_terms(chain, q), qdot, qddot)  # the terms are given, as in Table I
+    return measure_time(formulation, link_terms(chain, q), qdot, qddot)  # the terms are given, as in Table I

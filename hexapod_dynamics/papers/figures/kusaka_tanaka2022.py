@@ -4,7 +4,7 @@ time.
 
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, least_time, logarithmic, panels, plot_curves
+from hexapod_dynamics.papers.figures.output import COLOURS, make_panels, measure_time, plot_curves, set_log_scale
 from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, usual_lagrangian_forces
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
@@ -29,7 +29,7 @@ EXAMPLES = (
 
 def reproduce(page, progress):
     """Write the pendulums' motions and the cost against the number of links."""
-    page.text(
+    page.add_text(
         "Masses, lengths, friction, gains and targets as printed. The start (all links level, at rest), the "
         "third link's parameters (as the second's) and the slider's PID gains are not printed and chosen "
         "here; signs of targets that the text may have lost are taken as printed. Each motion equals an "
@@ -50,7 +50,7 @@ def _motion(page, name, title, example):
     shown = q.copy()
     turning = [i for i in range(n) if not (slides and i == 1)]
     shown[:, turning] = np.rad2deg(q[:, turning])
-    figure, ((left, right),) = panels(1, 2, width=9.5, height=3.8)
+    figure, ((left, right),) = make_panels(1, 2, width=9.5, height=3.8)
     labels = [f"q{i + 1}" for i in range(n)]
     if slides:
         plot_curves(left, times, shown[:, turning].T, ["q1", "q3"], "time [s]", "angle [degrees]", title)
@@ -69,9 +69,9 @@ def _motion(page, name, title, example):
         right.plot(*joints[k].T, "o-", color="0.15", ms=3, lw=1.8, alpha=alpha)
     right.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
     right.set_title("Paths of the masses; start pale, end dark")
-    page.figure(name, figure, title)
+    page.add_figure(name, figure, title)
     units = ("m" if slides and label == "q2" else "degrees" for label in labels)
-    page.data(name, ["t [s]", *(f"{label} [{unit}]" for label, unit in zip(labels, units, strict=True))], times, shown)
+    page.save(name, ["t [s]", *(f"{label} [{unit}]" for label, unit in zip(labels, units, strict=True))], times, shown)
 
 
 def _positions(q, slides):
@@ -94,14 +94,14 @@ def _cost(page):
         rows.append(
             [
                 n,
-                1e3 * least_time(usual_lagrangian_forces, chain),
-                1e3 * least_time(lambda n=n: PartialLagrangian([link] * n)),
-                1e3 * least_time(shorter.extended, link),
+                1e3 * measure_time(usual_lagrangian_forces, chain),
+                1e3 * measure_time(lambda n=n: PartialLagrangian([link] * n)),
+                1e3 * measure_time(shorter.extend, link),
                 chain.dynamics().torque_function.n_instructions(),
             ]
         )
-    page.heading("Cost against the number of links (figure 5b)")
-    page.table(
+    page.add_heading("Cost against the number of links (figure 5b)")
+    page.add_table(
         "cost",
         ["links", "derive whole [ms]", "derive all columns [ms]", "derive one more column [ms]", "operations of tau"],
         rows,
@@ -109,23 +109,25 @@ def _cost(page):
     ten = PartialLagrangian([link] * 10).dynamics().torque_function
     states = [np.random.default_rng(k).normal(size=(10, 5000)) for k in range(3)]
     rates = {
-        count: least_time(ten.map(5000, *(("serial",) if count == 1 else ("thread", count))), *states, least=0.5)
+        count: measure_time(ten.map(5000, *(("serial",) if count == 1 else ("thread", count))), *states, least=0.5)
         for count in (1, 2)
     }
-    page.table("threads", ["threads", "time of 5000 evaluations, ten links [s]"], [[k, v] for k, v in rates.items()])
-    page.text(
+    page.add_table(
+        "threads", ["threads", "time of 5000 evaluations, ten links [s]"], [[k, v] for k, v in rates.items()]
+    )
+    page.add_text(
         "The paper reaches n^3 by threads, one for each column. Two threads gain little here and can be slower than "
         "one: an evaluation takes microseconds, and CasADi starts its threads anew at each call and copies arguments "
         "and results on the calling thread (batches of 100 states are slower on two threads, batches of thousands up "
         "to 1.4 times faster where two cores are free). Deriving the columns on two threads gains nothing: CasADi's "
         "Python interface holds the interpreter's lock."
     )
-    page.text(
+    page.add_text(
         "The paper finds n^4 for the whole and n^3 for the divided Lagrangian, by the number of terms. Reverse "
         "automatic differentiation shares terms: the number of operations grows with n^2 either way, and what "
         "the division saves is the work that need not be done again, a column for a new link."
     )
-    figure, ((axis, count),) = panels(1, 2, width=9.5, height=3.6)
+    figure, ((axis, count),) = make_panels(1, 2, width=9.5, height=3.6)
     rows = np.array(rows)
     for k, name in enumerate(("whole", "all columns", "one more column")):
         axis.plot(rows[:, 0], rows[:, k + 1], "o-", color=COLOURS[k], ms=4, lw=1.6, label=name)
@@ -133,5 +135,5 @@ def _cost(page):
     square = rows[-1, 4] * (rows[:, 0] / rows[-1, 0]) ** 2
     count.plot(rows[:, 0], square, color="0.5", lw=1, linestyle="--", label="n^2")
     for each, what in ((axis, "time to derive [ms]"), (count, "operations")):
-        logarithmic(each, (1, 2, 3, 4, 6, 10), what, "links")
-    page.figure("cost", figure, "Figure 5b: cost against the number of links")
+        set_log_scale(each, (1, 2, 3, 4, 6, 10), what, "links")
+    page.add_figure("cost", figure, "Figure 5b: cost against the number of links")

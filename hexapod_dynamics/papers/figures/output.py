@@ -24,16 +24,16 @@ class Page:
         self.paper = paper
         self.lines = [f"# {title}", ""]
 
-    def text(self, *paragraphs):
+    def add_text(self, *paragraphs):
         """Add paragraphs."""
         for paragraph in paragraphs:
             self.lines += [paragraph, ""]
 
-    def heading(self, text):
+    def add_heading(self, text):
         """Add a second-level heading."""
         self.lines += [f"## {text}", ""]
 
-    def table(self, name, header, rows, *, show=True):
+    def add_table(self, name, header, rows, *, show=True):
         """Write <paper>_<name>.csv and, unless told not to, the same table on the page."""
         path = self.folder / f"{self.paper}_{name}.csv"
         with path.open("w", newline="") as file:
@@ -42,14 +42,14 @@ class Page:
             writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
         if show:
             self.lines += ["| " + " | ".join(map(str, header)) + " |", "|" + "---|" * len(header)]
-            self.lines += ["| " + " | ".join(_shown(v) for v in row) + " |" for row in rows] + [""]
+            self.lines += ["| " + " | ".join(_format_value(v) for v in row) + " |" for row in rows] + [""]
         self.lines += [f"[{path.name}]({path.name})", ""]
 
-    def data(self, name, header, *columns):
+    def save(self, name, header, *columns):
         """Write columns (T,) or (T, n), under one header for each, to <paper>_<name>.csv."""
-        self.table(name, header, np.column_stack(columns).tolist(), show=False)
+        self.add_table(name, header, np.column_stack(columns).tolist(), show=False)
 
-    def figure(self, name, figure: Figure, caption):
+    def add_figure(self, name, figure: Figure, caption):
         """Write <paper>_<name>.png and show it."""
         path = self.folder / f"{self.paper}_{name}.png"
         FigureCanvasAgg(figure)
@@ -67,7 +67,7 @@ class Page:
 STYLE = {"axes.titlesize": 10, "axes.titlelocation": "left", "legend.fontsize": 8, "legend.frameon": False}
 
 
-def panels(rows=1, columns=1, *, width=7.0, height=3.2, **options):
+def make_panels(rows=1, columns=1, *, width=7.0, height=3.2, **options):
     """A figure and its axes (rows, columns), without pyplot's global state."""
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
@@ -91,7 +91,7 @@ def plot_curves(axis, x, columns, names, xlabel, ylabel, title=None):
         axis.legend(ncol=len(names))
 
 
-def logarithmic(axis, ticks, ylabel, xlabel="joints"):
+def set_log_scale(axis, ticks, ylabel, xlabel="joints"):
     """Give an axis logarithmic scales with these ticks along x, and a legend."""
     axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     axis.set_xticks(ticks, list(map(str, ticks)))
@@ -99,7 +99,7 @@ def logarithmic(axis, ticks, ylabel, xlabel="joints"):
     axis.legend()
 
 
-def least_time(function, *arguments, least=0.15):
+def measure_time(function, *arguments, least=0.15):
     """Time [s] of the fastest of several calls, three or more, that together take `least` [s] or longer."""
     laps = []
     until = time.perf_counter() + least
@@ -110,5 +110,5 @@ def least_time(function, *arguments, least=0.15):
     return min(laps)
 
 
-def _shown(value):
+def _format_value(value):
     return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from hexapod_dynamics.papers.arms import LENGTH, closed_form, tip_load, two_link_arm
 from hexapod_dynamics.papers.chain.sensitivities import sensitivities
 from hexapod_dynamics.papers.chain.trajectory_optimisation import MotionProblem, predict_motion, straight_start
-from hexapod_dynamics.papers.figures.output import COLOURS, panels, plot_curves
+from hexapod_dynamics.papers.figures.output import COLOURS, make_panels, plot_curves
 
 TITLE = "Xiang, Arora, Abdel-Malek 2008: sensitivities and motion prediction"
 GRAVITY, LOAD = 9.8062, 10.0
@@ -37,7 +37,7 @@ EXAMPLES = {
 
 def reproduce(page, progress):
     """Write both examples' figures and tables and the comparison of sensitivities."""
-    page.text(
+    page.add_text(
         "Clamped cubic B-splines, 22 control points a joint; gradients by the recursion (21)-(35) through to "
         "control points and total time; solver: scipy's SLSQP (the paper: SNOPT). The torque bound is asked for "
         "at knots and Gauss points and then wherever the solution crosses it. The paper does not say where "
@@ -46,7 +46,7 @@ def reproduce(page, progress):
     )
     rows, motions = [], {}
     for step, (key, (title, printed, figures, gravity, force, problem)) in enumerate(EXAMPLES.items()):
-        page.heading(title)
+        page.add_heading(title)
         found = []
         for k, (T, wobble) in enumerate(STARTS):
             progress(0.45 * step + 0.08 * k, f"{title}, start {k + 1} of {len(STARTS)}")
@@ -56,15 +56,15 @@ def reproduce(page, progress):
             found.append([k + 1, T, wobble, *outcome, time.perf_counter() - start])
             motions.setdefault(key, motion)
         header = "start,T at start [s],shaken by [rad],T [s],cost,iterations,bound crossed by (relative),solved in [s]"
-        page.table(f"{key}_starts", header.split(","), found)
+        page.add_table(f"{key}_starts", header.split(","), found)
         motion = motions[key]
         apart = 100 * (motion.duration / printed - 1)
         missed = _integration_error(motion, gravity, force)
         rows.append([title, printed, motion.duration, apart, motion.crossing, missed])
         _figures(page, key, motion, figures)
-    page.heading("The two travel times")
+    page.add_heading("The two travel times")
     header = "example,printed T [s],ours [s],difference [%],bound crossed by (relative)"
-    page.table("times", [*header.split(","), "torques integrated forward miss the motion by [rad]"], rows)
+    page.add_table("times", [*header.split(","), "torques integrated forward miss the motion by [rad]"], rows)
     progress(0.92, "sensitivities")
     _sensitivity_figure(page, motions["example2"])
 
@@ -73,17 +73,17 @@ def _figures(page, key, motion, numbers):
     t = np.linspace(0, motion.duration, 400)
     q, _, _ = motion.state(t)
     torques = motion.torques(t)
-    figure, axes = panels(2, 1, sharex=True)
+    figure, axes = make_panels(2, 1, sharex=True)
     plot_curves(axes[0, 0], t, q.T, ("q1", "q2"), "", "joint angle [rad]", f"Figure {numbers[0]}: joint angles")
     plot_curves(
         axes[1, 0], t, torques.T, ("tau1", "tau2"), "time [s]", "torque [N m]", f"Figure {numbers[1]}: joint torques"
     )
     for bound in (-10, 10):
         axes[1, 0].axhline(bound, color="0.4", lw=0.8)
-    page.figure(f"{key}_profiles", figure, f"Figures {numbers[0]} and {numbers[1]}: T = {motion.duration:.4f} s")
-    page.data(f"{key}_profiles", ["t [s]", "q1 [rad]", "q2 [rad]", "tau1 [N m]", "tau2 [N m]"], t, q, torques)
+    page.add_figure(f"{key}_profiles", figure, f"Figures {numbers[0]} and {numbers[1]}: T = {motion.duration:.4f} s")
+    page.save(f"{key}_profiles", ["t [s]", "q1 [rad]", "q2 [rad]", "tau1 [N m]", "tau2 [N m]"], t, q, torques)
 
-    figure, ((strobe, history),) = panels(1, 2, width=9, height=3.8)
+    figure, ((strobe, history),) = make_panels(1, 2, width=9, height=3.8)
     for k, (q1, q2) in enumerate(q[np.linspace(0, len(t) - 1, 13).astype(int)]):
         elbow = LENGTH * np.array([np.cos(q1), np.sin(q1)])
         tip = elbow + LENGTH * np.array([np.cos(q1 + q2), np.sin(q1 + q2)])
@@ -97,7 +97,7 @@ def _figures(page, key, motion, numbers):
         fontsize=10,
         loc="left",
     )
-    page.figure(f"{key}_motion", figure, f"Figure {numbers[2]}, and the convergence of the cost")
+    page.add_figure(f"{key}_motion", figure, f"Figure {numbers[2]}, and the convergence of the cost")
 
 
 def _sensitivity_figure(page, motion):
@@ -108,8 +108,8 @@ def _sensitivity_figure(page, motion):
         np.array(part)
         for part in zip(*(closed_form(*sample, GRAVITY, LOAD) for sample in zip(*state, strict=True)), strict=True)
     ]
-    page.heading("Sensitivities at the optimal design of example 2")
-    figure, axes = panels(3, 1, height=2.7, sharex=True)
+    page.add_heading("Sensitivities at the optimal design of example 2")
+    figure, axes = make_panels(3, 1, height=2.7, sharex=True)
     kinds = (
         ("q", recursive.by_q, closed[1]),
         ("qdot", recursive.by_qdot, closed[2]),
@@ -128,8 +128,8 @@ def _sensitivity_figure(page, motion):
         "Figure 14. Lines: the recursion. Circles: the closed form of the appendix.", fontsize=10, loc="left"
     )
     axes[2, 0].set_xlabel("time [s]")
-    page.figure("sensitivities", figure, f"Figure 14: recursion and closed form differ by {largest:.1e} at most")
-    page.data("sensitivities", header, *columns)
+    page.add_figure("sensitivities", figure, f"Figure 14: recursion and closed form differ by {largest:.1e} at most")
+    page.save("sensitivities", header, *columns)
 
 
 def _integration_error(motion, gravity, force):

@@ -64,7 +64,7 @@ def ask(answer: Callable[[str], str], tell: Callable[[str], None]) -> dict[str, 
     return given
 
 
-def defaults() -> dict[str, float]:
+def list_defaults() -> dict[str, float]:
     """Return the JetHexa's answers."""
     return {question.key: question.default for question in QUESTIONS}
 

@@ -53,20 +53,20 @@ class Operator:
     ) -> None:
         self._permit_all, self.show, self._answers = permit_all, say, answers or sys.stdin
 
-    def permits(self, motion: str) -> bool:
+    def ask_permission(self, motion: str) -> bool:
         """Ask whether this motion may begin; return False if it is to be skipped."""
         if self._permit_all:
             self.show(f"{motion}.")
             return True
         return self._ask(f"{motion}. Move it? [y/N] ") is Answer.YES
 
-    def sees(self, question: str, expected: Mapping[str, float], *, absolute: bool = False) -> Answer:
+    def ask_seen(self, question: str, expected: Mapping[str, float], *, absolute: bool = False) -> Answer:
         """Ask what is seen now; r repeats the motion. expected: changes [rad] of joints, by name, since permission was
         given; absolute: their angles instead.
         """
         return self._ask(f"{question} [y/N, r: show it again] ")
 
-    def holds(self, attitude: Attitude) -> bool:
+    def ask_to_hold(self, attitude: Attitude) -> bool:
         """Ask the operator to hold the robot in this attitude until he or she answers; return False if it is to be
         skipped.
         """
@@ -91,14 +91,14 @@ class SimulatedOperator(Operator):
         super().__init__(say=say)
         self.robot, self._refuses, self._before = robot, refuses, robot.angles
 
-    def permits(self, motion: str) -> bool:
+    def ask_permission(self, motion: str) -> bool:
         """Return True, and store the positions of the joints."""
         self._before = self.robot.angles
         permitted = not any(word in motion for word in self._refuses)
         self.show(f"{motion}. Move it? {'yes' if permitted else 'no'}")
         return permitted
 
-    def sees(self, question: str, expected: Mapping[str, float], *, absolute: bool = False) -> Answer:
+    def ask_seen(self, question: str, expected: Mapping[str, float], *, absolute: bool = False) -> Answer:
         """Compare the true angles with the expected ones: the operator sees a difference of 3 degrees, and a wrong
         joint that moves.
         """
@@ -109,7 +109,7 @@ class SimulatedOperator(Operator):
         self.show(f"{question} {answer.value}")
         return answer
 
-    def holds(self, attitude: Attitude) -> bool:
+    def ask_to_hold(self, attitude: Attitude) -> bool:
         """Tilt the robot."""
         self.robot.tilt(attitude.roll, attitude.pitch)
         self.show(f"{attitude.instruction}. Done: yes")

@@ -10,18 +10,18 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import mirror_partners, tripod_plan
+from hexapod_dynamics.gait.planning.plan import mirror_partners, plan_tripod
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Body, Link, Robot
 from hexapod_dynamics.robot.servo_map import check_servo_ids
 from hexapod_dynamics.simulation import Ground, Simulator
-from hexapod_dynamics.tools.commissioning.findings import Finding, of_check
+from hexapod_dynamics.tools.commissioning.findings import Finding, label_findings
 
 
 def check_robot_file(robot: Robot) -> Iterator[Finding]:
     """Yield a Finding for masses, servos, the build of the legs, reach, torques, symmetry and a simulated walk."""
-    yield from of_check("masses", [_masses(robot)])
-    yield from of_check("servos", [_servos(robot)])
+    yield from label_findings("masses", [_masses(robot)])
+    yield from label_findings("servos", [_servos(robot)])
     try:
         table = leg_table(robot)
     except HexapodError as error:
@@ -29,11 +29,11 @@ def check_robot_file(robot: Robot) -> Iterator[Finding]:
         yield Finding("legs", str(error), remedy, check="legs")
         return
     reach = _reach(robot, table)
-    yield from of_check("reach", [reach])
-    yield from of_check("torques", [_torques(robot, table)])
-    yield from of_check("symmetry", [_symmetry(robot)])
-    if reach.passed and tripod_plan(robot) is not None:
-        yield from of_check("walk", [_walk(robot)])
+    yield from label_findings("reach", [reach])
+    yield from label_findings("torques", [_torques(robot, table)])
+    yield from label_findings("symmetry", [_symmetry(robot)])
+    if reach.passed and plan_tripod(robot) is not None:
+        yield from label_findings("walk", [_walk(robot)])
 
 
 def _masses(robot: Robot) -> Finding:
@@ -60,7 +60,7 @@ def _reach(robot: Robot, table: np.ndarray) -> Finding:
     """Check that each foot reaches the ground below its hip, 3 cm to the front and to the back, and is lifted 3 cm."""
     height = min(0.12, float(table["lengths"][:, 2].min()))
     for row, leg in zip(table, robot.legs, strict=True):
-        kinematics, place = LegKinematics.of(robot, leg.name), neutral_foothold(row)
+        kinematics, place = LegKinematics.from_robot(robot, leg.name), neutral_foothold(row)
         for step in ((0.0, 0.0, 0.0), (0.03, 0.0, 0.0), (-0.03, 0.0, 0.0), (0.0, 0.0, 0.03)):
             try:
                 kinematics.inverse(kinematics.to_leg(np.array([*place, -height]) + step))

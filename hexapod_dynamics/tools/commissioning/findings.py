@@ -33,7 +33,7 @@ class Finding:
         return "passed" if self.passed else "not run" if self.skipped else "FAILED"
 
     @property
-    def line(self) -> str:
+    def lines(self) -> str:
         """Return the finding as text for a terminal, with the remedy on a separate line."""
         remedy = f"\n          -> {self.remedy}" if self.remedy else ""
         return f"  {self.outcome:8}{self.what}: {self.seen}{remedy}"
@@ -47,7 +47,7 @@ class CheckError(HexapodError):
         self.finding = Finding(what, seen, remedy)
 
 
-def of_check(key: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+def label_findings(key: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings as those of the check with this key, the last one where the check cannot go on."""
     try:
         for finding in findings:
@@ -61,16 +61,16 @@ def all_passed(findings: Sequence[Finding]) -> bool:
     return bool(findings) and all(finding.passed for finding in findings)
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summarise(findings: Sequence[Finding]) -> str:
     """One sentence: how many passed, which checks did not."""
     rest = [finding.check for finding in findings if not finding.passed]
     passes = f"{len(findings) - len(rest)} of {len(findings)} passed"
     return passes + (f"; look at: {', '.join(dict.fromkeys(rest))}" if rest else "")
 
 
-def markdown(title: str, about: Iterable[tuple[str, str]], findings: Sequence[Finding]) -> str:
+def format_report(title: str, about: Iterable[tuple[str, str]], findings: Sequence[Finding]) -> str:
     """The report: title, a list of (name, value), a table of the findings, and what to do."""
-    lines = [f"# {title}", "", *(f"- {name}: {value}" for name, value in about), "", summary(findings) + ".", ""]
+    lines = [f"# {title}", "", *(f"- {name}: {value}" for name, value in about), "", summarise(findings) + ".", ""]
     lines += ["| check | what | outcome | seen |", "|---|---|---|---|"]
     for each in findings:
         # A cell without characters that would end it.

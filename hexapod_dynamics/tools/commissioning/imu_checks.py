@@ -24,7 +24,7 @@ from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.tools.commissioning.bench import Attitude, Bench
 from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
-from hexapod_dynamics.tools.commissioning.servo_checks import END_IT, check_file, check_port, users_of
+from hexapod_dynamics.tools.commissioning.servo_checks import END_IT, check_file, check_port, find_users
 
 
 class BoardSensor:
@@ -84,7 +84,7 @@ def open_sensor(bench: Bench) -> Iterator[Mpu6050 | BoardSensor]:
         return
     path = bench.i2c if not bench.i2c.isdigit() else f"/dev/i2c-{bench.i2c}"
     check_file(path, "i2c")
-    others = users_of(path)
+    others = find_users(path)
     if others:
         raise CheckError(path, f"used by {', '.join(others)}", END_IT)
     try:
@@ -105,7 +105,7 @@ def open_sensor(bench: Bench) -> Iterator[Mpu6050 | BoardSensor]:
         bus.close()
 
 
-def mean_force(sensor: Mpu6050 | BoardSensor) -> tuple[np.ndarray, float]:
+def measure_force(sensor: Mpu6050 | BoardSensor) -> tuple[np.ndarray, float]:
     """Mean specific force (3,) [m/s^2] of half a second, chip axes, and its largest standard deviation; OSError if the
     chip is lost.
     """
@@ -125,7 +125,7 @@ def mean_force(sensor: Mpu6050 | BoardSensor) -> tuple[np.ndarray, float]:
 def check_imu(bench: Bench) -> Iterator[Finding]:
     """Set the chip up, check its identity and its values at rest. Moves nothing."""
     with open_sensor(bench) as sensor:
-        mean, spread = mean_force(sensor)
+        mean, spread = measure_force(sensor)
         if isinstance(sensor, BoardSensor):
             yield Finding("identity", f"samples of the STM32 board at {sensor.rate:.0f} Hz")
         else:
@@ -146,10 +146,10 @@ def check_axes(bench: Bench) -> Iterator[Finding]:
     forces: dict[Attitude, np.ndarray] = {}
     with open_sensor(bench) as sensor:
         for attitude in Attitude:
-            if not bench.operator.holds(attitude):
+            if not bench.operator.ask_to_hold(attitude):
                 yield Finding("mounting", f"left out at: {attitude.instruction}", skipped=True)
                 return
-            forces[attitude], spread = mean_force(sensor)
+            forces[attitude], spread = measure_force(sensor)
             if spread > 0.6:  # [m/s^2] of a robot that is held still by hand
                 seen = f"it moved (standard deviation {spread:.1f} m/s^2)"
                 raise CheckError("mounting", seen, "hold it still for a second after the answer; rest it on a box")
@@ -160,7 +160,7 @@ TILT = math.radians(10.0)  # the least by which an attitude must differ from lev
 TOLERANCE = math.radians(25.0)  # [rad] between the measured mounting and that of the file
 
 
-def mounting(level: npt.ArrayLike, nose_down: npt.ArrayLike) -> np.ndarray:
+def compute_mounting(level: npt.ArrayLike, nose_down: npt.ArrayLike) -> np.ndarray:
     """Rotation (3, 3) body <- chip from the specific force (3,) in chip axes, level and nose down.
 
     Raises DeviceError if the two directions differ by less than 10 degrees.
@@ -180,7 +180,7 @@ def angle_between(first: np.ndarray, second: np.ndarray) -> float:
     return math.acos(min(1.0, max(-1.0, 0.5 * (float(np.trace(first.T @ second)) - 1.0))))
 
 
-def rpy_text(rotation: np.ndarray) -> str:
+def format_rpy(rotation: np.ndarray) -> str:
     """The mounting as `imu.rpy_deg` of a robot file: right angles if it is near to them."""
     right = np.round(rotation) + 0.0  # no negative zeros
     is_rotation = np.array_equal(right @ right.T, np.eye(3))
@@ -199,7 +199,7 @@ def assess_axes(forces: Mapping[Attitude, np.ndarray], rotation: npt.ArrayLike) 
     names = "level:", "nose down:", "right down:"
     seen = "; ".join(f"{name} x {v[0]:+.1f} y {v[1]:+.1f} z {v[2]:+.1f}" for name, v in zip(names, body, strict=True))
     try:
-        found = mounting(level, nose_down)
+        found = compute_mounting(level, nose_down)
     except DeviceError as error:
         return Finding("mounting", str(error), "tilt it by 20 to 45 degrees, and hold it until the answer")
     side = found @ right_down / np.linalg.norm(right_down)
@@ -209,6 +209,6 @@ def assess_axes(forces: Mapping[Attitude, np.ndarray], rotation: npt.ArrayLike) 
         )
         return Finding("mounting", f"the attitudes do not fit together ({seen})", remedy)
     if angle_between(found, np.asarray(rotation, float)) > TOLERANCE:
-        remedy = f"write {rpy_text(found)} into the robot file and run this check again"
+        remedy = f"write {format_rpy(found)} into the robot file and run this check again"
         return Finding("mounting", f"base_link: {seen} m/s^2", remedy)
     return Finding("mounting", f"base_link: {seen} m/s^2: gravity on +z, nose down gives a positive pitch")

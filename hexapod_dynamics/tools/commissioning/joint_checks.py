@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, require
+from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, read_value
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -44,18 +44,18 @@ class SlowMove:
 
     def angle(self, index: int) -> float:
         """Measured joint angle [rad]."""
-        return self.map.angle(index, require(self.servos, index, "position"))
+        return self.map.joint_angle(index, read_value(self.servos, index, "position"))
 
     def holds(self, index: int) -> bool:
         """Whether the servo exerts torque."""
-        return bool(require(self.servos, index, "loaded"))
+        return bool(read_value(self.servos, index, "loaded"))
 
     def send(self, index: int, angle: float, duration: float) -> None:
         """Command a joint angle [rad], reached in `duration` [s]."""
         self.servos.write(index, self.map.servo_angle(index, angle), duration)
         self.servos.drain()
 
-    def to(self, index: int, goal: float) -> float:
+    def move_to(self, index: int, goal: float) -> float:
         """Move a joint to `goal` [rad], clamped to its limits; return the measured angle when it is there."""
         here, (lower, upper) = self.angle(index), self.limits[index]
         goal = float(np.clip(goal, min(lower, here), max(upper, here)))
@@ -80,7 +80,7 @@ class SlowMove:
                 )
 
     @contextmanager
-    def borrowed(self, indices: Sequence[int]) -> Iterator[None]:
+    def borrow(self, indices: Sequence[int]) -> Iterator[None]:
         """A context in which joints are moved; afterwards they move back, and joints that had no torque before
         lose it again.
 
@@ -91,7 +91,7 @@ class SlowMove:
         try:
             yield
             for index in reversed(indices):
-                self.to(index, start[index])
+                self.move_to(index, start[index])
         except BaseException:
             for index in indices:
                 self._leave(index, held[index])
@@ -123,23 +123,23 @@ class SlowMove:
 def check_directions(bench: Bench) -> Iterator[Finding]:
     """Move each joint a little and ask whether it did what it should."""
     mover = SlowMove(bench)
-    return _each({mover.map.joint_names[k]: partial(_direction, mover, k) for k in _chosen(bench)})
+    return _each({mover.map.joint_names[k]: partial(_direction, mover, k) for k in _choose_joints(bench)})
 
 
 def check_trim(bench: Bench) -> Iterator[Finding]:
     """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
-    mover, chosen = SlowMove(bench), set(_chosen(bench))
+    mover, chosen = SlowMove(bench), set(_choose_joints(bench))
     legs = {f"leg {leg}": bench.robot.leg_joints(leg) for leg in bench.robot.leg_names}
     return _each({leg: partial(_reference_pose, mover, leg, own) for leg, own in legs.items() if chosen & set(own)})
 
 
 def check_stop(bench: Bench) -> Iterator[Finding]:
     """Send an emergency stop into a motion and measure that the joint stands still at once and holds."""
-    mover, index = SlowMove(bench), _chosen(bench)[0]
+    mover, index = SlowMove(bench), _choose_joints(bench)[0]
     return _each({mover.map.joint_names[index]: partial(_stop, mover, index)})
 
 
-def _chosen(bench: Bench) -> list[int]:
+def _choose_joints(bench: Bench) -> list[int]:
     """Return the indices of the joints that may be moved."""
     return [k for k, name in enumerate(bench.robot.joint_names) if not bench.joints or name in bench.joints]
 
@@ -155,7 +155,7 @@ def _each(parts: Mapping[str, Callable[[], Finding]]) -> Iterator[Finding]:
             yield Finding(what, str(error), "see the check `servos`")
 
 
-def _seen(
+def _ask_seen(
     mover: SlowMove,
     request: str,
     goals: Mapping[int, float],
@@ -165,19 +165,19 @@ def _seen(
     absolute: bool = False,
 ) -> Answer | None:
     """Move joints to their goals [rad] and back, as often as the operator wants to see it; return what the operator has
-    seen, None without permission. expected, absolute: see `Operator.sees`.
+    seen, None without permission. expected, absolute: see `Operator.ask_seen`.
     """
     operator = mover.bench.operator
-    if not operator.permits(request):
+    if not operator.ask_permission(request):
         return None
     answer = Answer.AGAIN
-    with mover.borrowed(list(goals)):
+    with mover.borrow(list(goals)):
         start = {index: mover.angle(index) for index in goals}
         while answer is Answer.AGAIN:
             for pose in (start, goals):
                 for index in goals:
-                    mover.to(index, pose[index])
-            answer = operator.sees(question, expected, absolute=absolute)
+                    mover.move_to(index, pose[index])
+            answer = operator.ask_seen(question, expected, absolute=absolute)
     return answer
 
 
@@ -188,8 +188,8 @@ def _swing(mover: SlowMove, index: int, size: float) -> float:
 
 def _direction(mover: SlowMove, index: int) -> Finding:
     joint, swing = mover.bench.robot.joints[index], _swing(mover, index, 0.2)
-    motion = motion_text(mover.bench.robot, index, swing)
-    answer = _seen(
+    motion = describe_motion(mover.bench.robot, index, swing)
+    answer = _ask_seen(
         mover,
         f"{joint.name} will move by {swing:+.2f} rad and back: {motion}",
         {index: mover.angle(index) + swing},
@@ -208,7 +208,7 @@ def _direction(mover: SlowMove, index: int) -> Finding:
     return Finding(joint.name, f"{swing:+.2f} rad: the operator did not see: {motion}", remedy)
 
 
-def motion_text(robot: Robot, index: int, change: float) -> str:
+def describe_motion(robot: Robot, index: int, change: float) -> str:
     """How the foot moves if the joint turns by `change` [rad] and all others are at zero."""
     leg = next(leg for leg in robot.legs if index in robot.leg_joints(leg.name))
     moved = np.zeros((2, robot.joint_count))
@@ -232,7 +232,7 @@ def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Findi
     if way > 2.2:
         remedy = "switch the supply off, bring the leg near to its reference pose by hand, then run this again"
         return Finding(what, f"a joint is {way:.2f} rad away from zero", remedy)
-    answer = _seen(
+    answer = _ask_seen(
         mover,
         f"{what} will move slowly (at most {way:.2f} rad) to its reference pose and back",
         dict.fromkeys(indices, 0.0),
@@ -253,19 +253,19 @@ def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Findi
 
 def _stop(mover: SlowMove, index: int) -> Finding:
     name, swing = mover.map.joint_names[index], _swing(mover, index, 0.15)
-    if not mover.bench.operator.permits(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
+    if not mover.bench.operator.ask_permission(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
         return Finding(name, "left out", skipped=True)
     for _ in range(3):
-        with mover.borrowed([index]):
-            start = mover.to(index, mover.angle(index))
-            finding = assess_stop(name, start, start + swing, *_stopped(mover, index, start + swing, abs(swing)))
+        with mover.borrow([index]):
+            start = mover.move_to(index, mover.angle(index))
+            finding = assess_stop(name, start, start + swing, *_stop_motion(mover, index, start + swing, abs(swing)))
         if finding is not None:
             return finding
     remedy = "the computer was too busy to stop the joint on its way: end other programs, run this check again"
     return Finding(name, "three motions ended before the stop was sent", remedy)
 
 
-def _stopped(mover: SlowMove, index: int, goal: float, way: float) -> tuple[float, float, float, bool]:
+def _stop_motion(mover: SlowMove, index: int, goal: float, way: float) -> tuple[float, float, float, bool]:
     """Stop a joint 0.2 s after the begin of a motion of 0.25 rad/s; return its angles [rad] at the stop, 0.1 s and
     0.7 s later, and whether torque is on.
     """

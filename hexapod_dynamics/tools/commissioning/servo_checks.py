@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply, Quantity, require
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply, Quantity, read_value
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.bench import Bench
 from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
@@ -26,7 +26,7 @@ END_IT = (
 NAMES = {"dialout": ("ttyTHS*", "ttyUSB*", "ttyACM*", "rrc", "serial/by-id/*"), "i2c": ("i2c-*",)}
 
 
-def users_of(path: str | os.PathLike, proc: Path = Path("/proc")) -> list[str]:
+def find_users(path: str | os.PathLike, proc: Path = Path("/proc")) -> list[str]:
     """Return "process PID (program)" of each other process that has the file open, or serves a login on it.
 
     Only root sees the descriptors of other users' processes; a login console (agetty) is recognised by its command
@@ -96,7 +96,7 @@ def check_port(bench: Bench) -> Iterator[Finding]:
     yield check_file(bus.port, "dialout")
     if bench.obstacle:
         raise CheckError("direction of the line", bench.obstacle, "see the message")
-    users = ", ".join(users_of(bus.port))
+    users = ", ".join(find_users(bus.port))
     try:
         bus.open()
     except BusError as error:
@@ -159,7 +159,7 @@ def check_supply(bench: Bench) -> Iterator[Finding]:
     supplies, quantities = [], cast("tuple[Quantity, ...]", Supply._fields[1:])
     for index, name in enumerate(bench.servo_map.joint_names):
         try:
-            supplies.append(Supply(name, *(require(bench.bus, index, quantity) for quantity in quantities)))
+            supplies.append(Supply(name, *(read_value(bench.bus, index, quantity) for quantity in quantities)))
         except NoReply:
             yield Finding(name, "its supply cannot be read", "see the check `servos`; then run this one again")
     if supplies:
@@ -188,7 +188,7 @@ def assess_supplies(supplies: Sequence[Supply], limits: SupplyLimits) -> Iterato
         if s.highest_voltage < full - 0.05 or s.lowest_voltage > low
     ]
     remedy = f"these servos switch their torque off outside of that; a full battery has {full:.1f} V: replace or set"
-    yield _unless(narrow, "limits of the servos", f"all hold from {low} to {full:.1f} V", remedy)
+    yield _report_unless(narrow, "limits of the servos", f"all hold from {low} to {full:.1f} V", remedy)
     hot = [
         f"{s.joint} {s.temperature:.0f} deg C (off above {s.temperature_limit:.0f})"
         for s in supplies
@@ -196,11 +196,11 @@ def assess_supplies(supplies: Sequence[Supply], limits: SupplyLimits) -> Iterato
     ]
     remedy = "let them cool; is a joint blocked, or a leg pushed against a stop?"
     hottest = max(supplies, key=lambda s: s.temperature)
-    yield _unless(hot, "temperature", f"at most {hottest.temperature:.0f} deg C ({hottest.joint})", remedy)
+    yield _report_unless(hot, "temperature", f"at most {hottest.temperature:.0f} deg C ({hottest.joint})", remedy)
     trims = [f"{s.joint} {math.degrees(s.deviation):+.2f} deg" for s in supplies if abs(s.deviation) > 1e-9]
     yield Finding("deviations (trim)", ", ".join(trims) or "all zero")
 
 
-def _unless(bad: Sequence[str], what: str, good: str, remedy: str) -> Finding:
+def _report_unless(bad: Sequence[str], what: str, good: str, remedy: str) -> Finding:
     """Return what is seen of all servos where none is bad, else the bad ones with the remedy."""
     return Finding(what, ", ".join(bad), remedy) if bad else Finding(what, good)

@@ -13,7 +13,7 @@ import numpy as np
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
 from hexapod_dynamics.gait.recovery.get_up import GetUp
-from hexapod_dynamics.gait.recovery.motion import Sensed
+from hexapod_dynamics.gait.recovery.motion import Measured
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
@@ -44,9 +44,9 @@ class FallenRobot:
         self.physics = MujocoSimulator(robot, actual, timestep=TIMESTEP, truth=truth, ground=ground)
         self.readings = Readings(self.physics, seed=seed)
         n = robot.joint_count
-        self._guard = PoseGuard.of_robot(robot)
+        self._guard = PoseGuard.from_robot(robot)
         self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
-        self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self._sensed = Measured(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         self._saturated_for, self.saturated, self.heat = np.zeros(n), np.zeros(n), np.zeros(n)
         self.time = 0.0
         self.before_tick: Callable[[FallenRobot], None] | None = None
@@ -113,13 +113,13 @@ class FallenRobot:
         return float(self.physics.rotation[2, 2])
 
 
-def random_rotation(random: np.random.Generator) -> np.ndarray:
+def draw_rotation(random: np.random.Generator) -> np.ndarray:
     """Return a rotation (3, 3), all equally likely."""
     quaternion = random.normal(size=4)
     return rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
 
 
-def random_truth(random: np.random.Generator, seed: int, **others: object) -> Truth:
+def draw_truth(random: np.random.Generator, seed: int, **others: object) -> Truth:
     """Return a Truth with real servos, friction 0.5 to 0.9, masses +-10 %; others: values that replace the drawn
     ones.
     """
@@ -128,6 +128,6 @@ def random_truth(random: np.random.Generator, seed: int, **others: object) -> Tr
     return Truth.parse(f"servos=real,seed={seed},{text}")
 
 
-def joints_near(stance: np.ndarray, random: np.random.Generator) -> np.ndarray:
+def draw_joints(stance: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Return joint angles (n,) [rad] near a stance (n,)."""
     return stance + random.uniform(-0.3, 0.3, len(stance))

@@ -13,7 +13,7 @@ import numpy as np
 
 from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, STAR, TUCK, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.recovery.manoeuvres import POSES, Manoeuvre, joint_poses, pose_angles
-from hexapod_dynamics.gait.recovery.motion import WITHIN
+from hexapod_dynamics.gait.recovery.motion import LIMIT_MARGIN
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, TIMESTEP
@@ -41,7 +41,7 @@ class Condition:
 
 
 # Servos, masses and ground as they may be.
-USUAL = (
+USUAL_CONDITIONS = (
     Condition("friction=0.7"),
     Condition("servos=real,seed=11,friction=0.55,mass=1.1"),
     Condition("servos=real,seed=12,friction=0.9,mass=0.95,stiffness=0.85", spread=0.05),
@@ -58,7 +58,7 @@ USUAL = (
 )
 
 
-def _hard() -> Iterator[Condition]:
+def _yield_hard_conditions() -> Iterator[Condition]:
     """Yield conditions as hardly any robot has: weak servos, more payload [kg] than is allowed, and off the middle.
 
     A manoeuvre that only just serves under the usual ones falls back in some of a hundred falls; under these it does
@@ -72,10 +72,10 @@ def _hard() -> Iterator[Condition]:
         yield Condition(f"servos=real,seed={seed},{truth}", spread=0.05, speed=None if seed % 4 else 5.0, must=False)
 
 
-CONDITIONS = (*USUAL, *_hard())
+CONDITIONS = (*USUAL_CONDITIONS, *_yield_hard_conditions())
 
 
-class Roll(NamedTuple):
+class RollResult(NamedTuple):
     """What a manoeuvre has come to.
 
     up, highest: upward component of the body's z axis at the end, and its largest value; back: by how much it has gone
@@ -97,7 +97,7 @@ class RollTrial:
         self.robot, self.lost, self.speed = robot, tuple(lost), speed
         morphology = Morphology.whole(robot).without(*self.lost)
         limits = np.array([joint.planned_range for joint in robot.joints])
-        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
+        self._low, self._high = limits[:, 0] + LIMIT_MARGIN, limits[:, 1] - LIMIT_MARGIN
         self._moving = morphology.moving_mask
         self._star = np.clip(pose_angles(robot, STAR, STAR), self._low, self._high)
         self._tuck = np.clip(pose_angles(robot, TUCK, TUCK), self._low, self._high)
@@ -148,7 +148,7 @@ class RollTrial:
         lasts = np.maximum((*manoeuvre.times, TUCKS), ways / speeds)
         return list(zip(targets, lasts.tolist(), strict=True))
 
-    def _roll(self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float) -> Roll:
+    def _roll(self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float) -> RollResult:
         physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
         here, limit = self._star, 0.99 * self.robot.servo.torque_limit
         at_limit, longest, highest, back, up = np.zeros(len(start)), 0.0, -1.0, 0.0, -1.0
@@ -163,4 +163,4 @@ class RollTrial:
                 highest = max(highest, up)
                 back = max(back, highest - up)
             here = target
-        return Roll(up, highest, longest, back)
+        return RollResult(up, highest, longest, back)

@@ -30,9 +30,9 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
-from hexapod_dynamics.gait.recovery.manoeuvres import DECIMALS, POSES, GetUpLibrary, Manoeuvre, best_side, pose_angles
+from hexapod_dynamics.gait.recovery.manoeuvres import DECIMALS, POSES, GetUpLibrary, Manoeuvre, choose_side, pose_angles
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
+from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, draw_joints, draw_rotation, draw_truth
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SATURATION, SERVES, Condition, RollTrial
 from hexapod_dynamics.worker_processes import WorkerProcesses
 
@@ -46,7 +46,7 @@ FIRST_POSES = (
 )
 FIRST_TIMES = (0.83, 0.55, 0.19, 0.21)
 FIRST = 1_000_000  # the least seed of a fall that judges
-GENTLE = 0.2  # cost below which the search ends
+GENTLE_COST = 0.2  # cost below which the search ends
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def search_manoeuvre(
     def evaluate(points: np.ndarray, values: np.ndarray) -> None:
         nonlocal tried, best, least, until
         for k, point in enumerate(points):
-            if tried >= until or least < GENTLE:
+            if tried >= until or least < GENTLE_COST:
                 raise _Enough
             manoeuvre = with_numbers(start, point)
             values[k] = trial.cost(manoeuvre, least if least < SERVES else np.inf)
@@ -135,7 +135,7 @@ def find_manoeuvre(
     return None, count
 
 
-def opposite_legs(robot: Robot) -> dict[str, str]:
+def find_opposite_legs(robot: Robot) -> dict[str, str]:
     """Return the leg that is mounted where each leg would be after half a turn about z; empty if there is none."""
     found = {
         leg.name: other.name
@@ -146,24 +146,24 @@ def opposite_legs(robot: Robot) -> dict[str, str]:
     return found if len(found) == len(robot.legs) else {}
 
 
-def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[Manoeuvre]:
+def find_starts(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[Manoeuvre]:
     """Return the manoeuvres from which a search for a set of lost legs starts: those for this set, for the set
     half a turn away, for the intact robot and for its mirror image.
     """
-    lost, opposites = tuple(lost), opposite_legs(robot)
-    own = list(library.made_for(lost))
+    lost, opposites = tuple(lost), find_opposite_legs(robot)
+    own = list(library.find_all(lost))
     if opposites:
-        own += [one.on_other_legs(opposites, 1.0) for one in library.made_for(opposites[name] for name in lost)]
+        own += [one.move_to_legs(opposites, 1.0) for one in library.find_all(opposites[name] for name in lost)]
     whole = [library.universal or first_manoeuvre(robot)]
     try:
-        whole.append(whole[0].mirrored(mirror_partners(robot)))
+        whole.append(whole[0].mirror(mirror_partners(robot)))
     except HexapodError:
         pass  # the robot is not symmetric
-    side = best_side(robot, lost)
+    side = choose_side(robot, lost)
     return own + (sorted(whole, key=lambda one: one.pushers != side) if lost else whole[:1])
 
 
-class Turned(NamedTuple):
+class TurnStats(NamedTuple):
     """What a manoeuvre has done after some falls.
 
     upright: number of robots that are, at the end; saturated [s]: median of the longest uninterrupted time of a servo
@@ -178,20 +178,20 @@ class Turned(NamedTuple):
 class Verdict:
     """What the new and the old manoeuvre do after the same `falls`; seed: of the first fall."""
 
-    new: Turned
-    old: Turned
+    new: TurnStats
+    old: TurnStats
     falls: int
     seed: int
 
     @property
-    def takes(self) -> bool:
+    def is_improvement(self) -> bool:
         """Whether the new manoeuvre replaces the old one: it turns over as many, or more, and its servos are not longer
         at their limit, or for not longer than SATURATION.
         """
         return self.new.upright >= self.old.upright and self.new.saturated <= max(SATURATION, self.old.saturated)
 
     def __str__(self) -> str:
-        what = "taken" if self.takes else "the old one is kept"
+        what = "taken" if self.is_improvement else "the old one is kept"
         new, old = self.new, self.old
         times = f"; servos at their limit for {new.saturated:.2f} s, {old.saturated:.2f} s before"
         return f"{what}: of {self.falls} fresh falls it turned {new.upright} over, the old one {old.upright}{times}"
@@ -200,11 +200,11 @@ class Verdict:
 def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int) -> Verdict:
     """Return how `new` compares with `old`, which is for the same lost legs, on falls of the robot without them."""
     seed = FIRST + zlib.crc32(np.array(new.numbers).tobytes()) % 2_000_000_000  # Truth has 2^31
-    better, before = (turned_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
+    better, before = (turn_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
     return Verdict(better, before, falls, seed)
 
 
-def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> Turned:
+def turn_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> TurnStats:
     """Let a robot without the legs `lost` fall onto the back or an edge, and turn over in one attempt.
 
     seeds: one of each fall; speed [rad/s]: of the joints.
@@ -220,17 +220,17 @@ def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: 
     for seed in seeds:
         random = np.random.default_rng(seed)
         get_up = GetUp(robot, library, speed, most_attempts=1)
-        fallen = FallenRobot(robot, get_up, truth=random_truth(random, seed), actual=morphology, seed=seed)
-        rotation = random_rotation(random)
+        fallen = FallenRobot(robot, get_up, truth=draw_truth(random, seed), actual=morphology, seed=seed)
+        rotation = draw_rotation(random)
         if rotation[2, 2] > 0.0:
             rotation = rotation @ np.diag([1.0, -1.0, -1.0])
-        fallen.drop(random.uniform(0.2, 0.4), rotation, joints_near(stance, random))
+        fallen.drop(random.uniform(0.2, 0.4), rotation, draw_joints(stance, random))
         get_up.begin(gait, morphology)
         while get_up.active and get_up.phase is not Phase.STAND and fallen.time < 30.0:
             fallen.tick()
         count += fallen.cos_tilt > UPRIGHT
         saturated.append(fallen.saturated.max())
-    return Turned(count, float(np.median(saturated)))
+    return TurnStats(count, float(np.median(saturated)))
 
 
 def find_better(
@@ -248,7 +248,7 @@ def find_better(
     if found.numbers == old.numbers:
         return None, f"none of {tried} costs less than the old one"
     verdict = judge(robot, found, old, speed=effort.speed, falls=effort.falls)
-    return (found if verdict.takes else None), f"found, the best of {tried}; {verdict}"
+    return (found if verdict.is_improvement else None), f"found, the best of {tried}; {verdict}"
 
 
 def make_get_up_library(
@@ -270,18 +270,18 @@ def make_get_up_library(
     """
     find = partial(find_better, robot, effort or Effort())
     if library.universal is None or (improve and sets is None):
-        found, what = find((), starts_of(robot, library, ()), library.universal)
+        found, what = find((), find_starts(robot, library, ()), library.universal)
         if found is None and library.universal is None:
             raise HexapodError(f"robot {robot.name}: no get-up manoeuvre found for all legs: {what}")
         if found is not None:
             library.add(found)
         report(0, 0, (), what)
-    classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.made_for(one)]
+    classes = [one for one in (sets or PlanLibrary(robot).lost_sets(most_lost)) if improve or not library.find_all(one)]
     with WorkerProcesses(jobs) as pool:
         futures = {}
         for one in classes:
-            old = next(iter(library.made_for(one)), None)
-            futures[pool.submit(find, one, starts_of(robot, library, one), old)] = one
+            old = next(iter(library.find_all(one)), None)
+            futures[pool.submit(find, one, find_starts(robot, library, one), old)] = one
         for done, future in enumerate(as_completed(futures), start=1):
             found, what = future.result()
             if found is not None:

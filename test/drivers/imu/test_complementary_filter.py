@@ -15,7 +15,7 @@ from hexapod_dynamics.drivers.imu.attitude import (
     ComplementaryFilter,
     OrientationFilter,
     VqfFilter,
-    best_filter,
+    make_filter,
 )
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -136,10 +136,10 @@ def test_an_update_keeps_no_memory():
 
 def test_vqf_is_taken_where_it_is_and_the_other_names_itself(monkeypatch, tmp_path):
     if importlib.util.find_spec("vqf") is not None:
-        assert best_filter(0.01, 3.0, 0.03).name == "VQF"
+        assert make_filter(0.01, 3.0, 0.03).name == "VQF"
     monkeypatch.setitem(sys.modules, "vqf", None)  # importing it raises ImportError
     imu = CalibratedImu(100.0, np.eye(3), 3.0, True, tmp_path / "offsets.json", print)
-    assert "vqf is not installed" in imu.filter_name and imu.figures()["attitude filter"] == imu.filter_name
+    assert "vqf is not installed" in imu.filter_name and imu.get_diagnostics()["attitude filter"] == imu.filter_name
     for k in range(150):
         _, _, quaternion = imu.accept((0.0, 0.0, G), (0.02, 0.0, 0.0), 0.01 * k)
     assert imu.calibrated

@@ -16,7 +16,7 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
-from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, OrientationFilter, offsets_at_rest
+from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, OrientationFilter, compute_offsets
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, SocketSMBus, UnexpectedAnswer, open_bus
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.errors import DeviceError
@@ -320,7 +320,7 @@ def test_attitude_of_a_rocking_body_within_a_degree(rate):
     for _ in range(round(rate)):
         bus.now += 1.0 / rate
         samples.append(sum(driver.read()[:2], ()))
-    offsets = offsets_at_rest(samples, mount.T[:, 2])
+    offsets = compute_offsets(samples, mount.T[:, 2])
     assert np.allclose(offsets.gyro, sensor.gyro_bias, atol=5e-4)
     assert np.allclose(offsets.accel, sensor.accel_bias, atol=0.02)
     estimate = OrientationFilter(rate, heading=math.pi / 2)
@@ -378,7 +378,7 @@ def test_the_attitude_is_half_a_period_newer_than_its_sample():
 def test_calibration_while_moving_is_refused_with_the_figures():
     samples = [(0.0, 0.0, G, 0.1 * math.sin(0.3 * k), 0.0, 0.0) for k in range(100)]
     with pytest.raises(DeviceError, match=r"not at rest: angular velocity varies by 0\.07"):
-        offsets_at_rest(samples)
+        compute_offsets(samples)
 
 
 def test_a_short_gap_is_bridged_with_the_rates_at_its_ends():

@@ -55,15 +55,15 @@ def test_torque_off_reaches_servos_that_are_declared_missing_but_hang_there(rig,
     settled(chain)
     declare_missing(chain, HANGING)
     chain.set_torque(False)
-    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    wait_until(lambda: not rig.servos.are_holding().any(), what="all let go")
     assert chain.wait_confirmed(5.0)
     assert (chain.snapshot().torque_on == 0.0).all(), "each was read back"
     rig.servos.loaded[14] = True  # as by a stray frame
-    wait_until(lambda: not rig.servos.holding().any(), 15.0, "it is found and switched off again")
+    wait_until(lambda: not rig.servos.are_holding().any(), 15.0, "it is found and switched off again")
     chain.set_torque(True)
-    wait_until(lambda: rig.servos.holding()[:12].all(), what="those that are there hold")
+    wait_until(lambda: rig.servos.are_holding()[:12].all(), what="those that are there hold")
     time.sleep(0.2)
-    assert not rig.servos.holding()[HANGING].any()
+    assert not rig.servos.are_holding()[HANGING].any()
 
 
 def test_on_a_bad_line_servos_declared_missing_let_go_and_one_that_does_not_is_named(rig, chain):
@@ -72,7 +72,7 @@ def test_on_a_bad_line_servos_declared_missing_let_go_and_one_that_does_not_is_n
     deaf = HANGING[0]
     rig.faults.drop_rate = 0.1
     chain.set_torque(False)
-    wait_until(lambda: not rig.servos.holding().any(), 30.0, "the command is repeated on a bad line")
+    wait_until(lambda: not rig.servos.are_holding().any(), 30.0, "the command is repeated on a bad line")
     rig.faults.drop_rate = 0.0
     wait_until(lambda: chain.wait_confirmed(1.0), 30.0, "all confirm")
     state = chain.snapshot()
@@ -92,9 +92,9 @@ def test_servos_that_are_really_missing_are_given_up_soon_and_not_named(rig, cha
     print(f"confirmed after {time.monotonic() - begin:.2f} s")
     wait_until(lambda: not chain.snapshot().unconfirmed.any(), 3.0, "nobody is asked for ever", patience=1)
     assert figures(chain.snapshot(), MAP.joint_names, time.monotonic())["torque not confirmed"] == ""
-    assert not rig.servos.holding()[:12].any()
+    assert not rig.servos.are_holding()[:12].any()
     rig.faults.silent = set()  # plugged in again, with torque
-    wait_until(lambda: not rig.servos.holding().any(), 15.0, "they are found and switched off")
+    wait_until(lambda: not rig.servos.are_holding().any(), 15.0, "they are found and switched off")
 
 
 def test_servos_that_answered_once_and_are_silent_since_do_not_keep_the_torque_command_open(rig, chain):
@@ -111,12 +111,12 @@ def test_a_leg_whose_torque_was_switched_off_while_it_was_missing_is_said_to_be_
     settled(chain)
     declare_missing(chain, HANGING)
     chain.set_torque(False)
-    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    wait_until(lambda: not rig.servos.are_holding().any(), what="all let go")
     declare_missing(chain, [])
     wait_until(lambda: chain.wait_confirmed(1.0), what="they are asked again")
     declare_missing(chain, HANGING)
     chain.set_torque(True)
-    wait_until(lambda: rig.servos.holding()[:12].all(), what="those that are there hold")
+    wait_until(lambda: rig.servos.are_holding()[:12].all(), what="those that are there hold")
     declare_missing(chain, [])
     names, health = [MAP.joint_names[i] for i in HANGING], ServoHealth(MAP.joint_names)
 
@@ -126,7 +126,7 @@ def test_a_leg_whose_torque_was_switched_off_while_it_was_missing_is_said_to_be_
     wait_until(lambda: all(name in said() for name in names), 10.0, said)
     assert "switched off while the joint was declared missing" in said() and "too hot" not in said()
     chain.set_torque(True)
-    wait_until(lambda: rig.servos.holding().all() and "declared missing" not in said(), 10.0, said)
+    wait_until(lambda: rig.servos.are_holding().all() and "declared missing" not in said(), 10.0, said)
 
 
 def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):

@@ -30,7 +30,7 @@ def positions(state, count, interval=0.01):
         index, due = schedule.position(state, interval * k)
         asked.append(index if due <= interval * k else None)
         if due <= interval * k:
-            schedule.asked(index, interval * k)
+            schedule.note_request(index, interval * k)
     return asked
 
 
@@ -66,7 +66,7 @@ def test_what_has_just_fallen_silent_is_asked_again_soon(state):
 def test_an_unknown_pose_is_always_due(state):
     schedule = ReadSchedule(N, SETTINGS)
     for index in range(N):
-        schedule.asked(index, 0.01 * index)
+        schedule.note_request(index, 0.01 * index)
     state.angle[4] = np.nan
     assert schedule.position(state, 0.049) == (4, 0.049)
 
@@ -74,12 +74,12 @@ def test_an_unknown_pose_is_always_due(state):
 def test_a_joint_in_doubt_is_asked_before_its_turn(state):
     schedule = ReadSchedule(N, SETTINGS)
     for index in range(N):
-        schedule.asked(index, 0.1 * index)
+        schedule.note_request(index, 0.1 * index)
     schedule.ask_soon(5)
     turns = []
     for k in range(3):
         turns.append(schedule.position(state, 1.0 + 0.01 * k)[0])
-        schedule.asked(turns[-1], 1.0 + 0.01 * k)
+        schedule.note_request(turns[-1], 1.0 + 0.01 * k)
     assert turns == [5, 0, 1]
 
 
@@ -90,7 +90,7 @@ def test_however_many_are_in_doubt_every_second_question_is_to_another(state):
             schedule.ask_soon(index)
         index, due = schedule.position(state, 1.0 + 0.03 * k)
         assert due <= 1.0 + 0.03 * k
-        schedule.asked(index, due)
+        schedule.note_request(index, due)
         turns.append(index)
     assert turns.count(0) >= 14 and turns.count(3) >= 14 and min(turns.count(index) for index in (1, 2, 4, 5)) >= 6
 
@@ -103,7 +103,7 @@ def test_many_silent_servos_take_few_of_the_questions(state, age, least, most):
     while now < 5.0:
         index, due = schedule.position(state, now)
         if due <= now:
-            schedule.asked(index, now, bool(state.silent[index]))
+            schedule.note_request(index, now, bool(state.silent[index]))
             turns.append(index)
         now += 0.01
     assert set(turns) == set(range(N)) and least <= sum(index < 5 for index in turns) <= most
@@ -141,7 +141,7 @@ def asked(judge, answers):
     rounds = []
     for _ in range(4):
         for index, answered in answers.items():
-            judge.note(index, answered)
+            judge.note_exchange(index, answered)
         rounds.append([index for index in answers if judge.is_silent(index)])
     return rounds
 
@@ -161,12 +161,12 @@ def test_on_a_bad_line_silence_takes_more_failures():
     wrong = 0
     for _ in range(5000):
         index = int(chance.integers(N))
-        judge.note(index, bool(chance.random() < 0.5))
+        judge.note_exchange(index, bool(chance.random() < 0.5))
         wrong += judge.is_silent(index)
     assert wrong < 3  # 5000 times 1e-5 was asked for; the loss itself is an estimate
     for _ in range(30):
-        judge.note(1, False)
-        judge.note(0, True)
+        judge.note_exchange(1, False)
+        judge.note_exchange(0, True)
     assert judge.is_silent(1)
 
 
@@ -174,18 +174,18 @@ def test_a_servo_that_is_asked_again_and_again_while_a_computer_stands_still_is_
     judge = ServoLossDetector(18)
     asked(judge, dict.fromkeys(range(18), True))
     for _ in range(20):  # nothing is answered
-        judge.note(3, False)
-        judge.note(4, False)
+        judge.note_exchange(3, False)
+        judge.note_exchange(4, False)
     for index in (*range(3), *range(5, 18)):
-        judge.note(index, True)
-    judge.note(3, False)
+        judge.note_exchange(index, True)
+    judge.note_exchange(3, False)
     assert judge.failing[3] == 2 and not judge.is_silent(3) and not judge.is_silent(4)
 
 
 def test_when_nobody_answers_no_servo_is_to_blame():
     judge = ServoLossDetector(N)
     for k in range(200):
-        judge.note(k % N, False)
+        judge.note_exchange(k % N, False)
     assert not any(judge.is_silent(index) for index in range(N))
     judge.forget()
     assert not judge.failing.any()

@@ -98,13 +98,13 @@ def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control,
         last = servos.setpoints(time.monotonic())
         time.sleep(0.02)
     assert np.allclose(last, SEATED, atol=ALMOST)
-    wait_until(lambda: not servos.holding().any(), what="the servos let go")
+    wait_until(lambda: not servos.are_holding().any(), what="the servos let go")
     assert control.stand() == ""
-    wait_until(lambda: servos.holding().all(), what="they hold again")
+    wait_until(lambda: servos.are_holding().all(), what="they hold again")
     # Seated as it is, there is nothing to sit down for.
     known(control)
     assert control.sit_down("once more", time.monotonic()) == "" and control.sitting is None
-    wait_until(lambda: not servos.holding().any(), what="the servos let go at once")
+    wait_until(lambda: not servos.are_holding().any(), what="the servos let go at once")
 
 
 def test_after_a_stall_on_the_way_down_it_sits_down_before_it_lets_go(control, servos):
@@ -140,7 +140,7 @@ def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_b
     rig.plug_in()
     known(control, epoch)
     time.sleep(0.1)
-    assert servos.holding().all() and control.sitting is None
+    assert servos.are_holding().all() and control.sitting is None
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(deaf, con
     wait_until(lambda: control.chain.snapshot().connected, what="the port is open")  # too soon to call servos silent
     assert "not all measured yet" in control.sit_down("asked", time.monotonic())
     control.chain.stop()
-    assert servos.holding().all()
+    assert servos.are_holding().all()
 
 
 def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, rig):
@@ -166,11 +166,11 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
     end = time.monotonic() + 1.2 * (control.sitting.duration + 0.5)  # longer than the rest would have taken
     while time.monotonic() < end:
         step(control, servos)
-    assert control.sitting is not None and servos.holding().all()
+    assert control.sitting is not None and servos.are_holding().all()
     rig.plug_in()
     known(control, epoch)
     back = time.monotonic()
-    while servos.holding().any():
+    while servos.are_holding().any():
         step(control, servos)
         last = servos.setpoints(time.monotonic())
         assert time.monotonic() < back + 10.0
@@ -187,4 +187,4 @@ def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
         step(control, servos)
     assert said == ["sitting down: supply at 9.4 V"]
     assert "charge the battery" in control.stand() and control.doing()[0] == "error"
-    wait_until(lambda: not servos.holding().any(), what="the servos let go")
+    wait_until(lambda: not servos.are_holding().any(), what="the servos let go")

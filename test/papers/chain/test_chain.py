@@ -178,12 +178,12 @@ def test_a_welded_joint_leaves_the_dynamics_of_the_others():
         q, qdot, qddot = random_state(rng, 6)
         qdot[joint] = qddot[joint] = 0
         rest = np.delete(np.arange(6), joint)
-        ours = inverse_dynamics(chain.welded(joint, q[joint]), q[rest], qdot[rest], qddot[rest])
+        ours = inverse_dynamics(chain.weld(joint, q[joint]), q[rest], qdot[rest], qddot[rest])
         assert np.allclose(ours, inverse_dynamics(chain, q, qdot, qddot)[rest], rtol=1e-10, atol=1e-10)
     with pytest.raises(DynamicsError, match="only joint"):
-        random_chain(rng, 1).welded(0, 0.1)
+        random_chain(rng, 1).weld(0, 0.1)
     with pytest.raises(DynamicsError, match="no joint 6"):
-        chain.welded(6, 0.1)
+        chain.weld(6, 0.1)
 
 
 def test_a_damaged_legs_chain_has_what_is_left():

@@ -136,7 +136,7 @@ def four_bar():
 def test_a_four_bars_crank_does_the_work_of_its_whole_tree():
     """Cut forces do no work, and passive joints have no torque."""
     loop = four_bar()
-    q = loop.closed_posture([0.9, 0.8, -2.2], held=(0,))
+    q = loop.close_posture([0.9, 0.8, -2.2], held=(0,))
     _, jacobian = loop.constraint(q)
 
     def passive(of_crank, bias):
@@ -190,10 +190,10 @@ def test_wrong_input_is_refused_by_name():
     with pytest.raises(DynamicsError, match="open by"):
         loop.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
     with pytest.raises(DynamicsError, match="tear the loop"):
-        loop.inverse_dynamics(loop.closed_posture([0.9, 0.8, -2.2], held=(0,)), np.ones(3), np.zeros(3))
+        loop.inverse_dynamics(loop.close_posture([0.9, 0.8, -2.2], held=(0,)), np.ones(3), np.zeros(3))
     with pytest.raises(DynamicsError, match="stay open"):
-        ClosedLoop(loop.tree, (CutJoint(2, (0, 0, 0), other_point=(5, 0, 0)),)).closed_posture(np.zeros(3))
-    closed = loop.closed_posture([0.9, 0.8, -2.2], held=(0,))
+        ClosedLoop(loop.tree, (CutJoint(2, (0, 0, 0), other_point=(5, 0, 0)),)).close_posture(np.zeros(3))
+    closed = loop.close_posture([0.9, 0.8, -2.2], held=(0,))
     with pytest.raises(DynamicsError, match="accelerations tear the loop open at"):
         loop.inverse_dynamics(closed, np.zeros(3), np.ones(3))
 

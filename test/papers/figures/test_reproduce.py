@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from hexapod_dynamics.papers.reproduce import PAPERS, main, reproduce, shown
+from hexapod_dynamics.papers.reproduce import PAPERS, main, plain_text, reproduce
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_everything_agrees_with_the_paper_but_the_speed_on_viscous_friction(fold
 
 
 def test_the_terminal_shows_words_and_tables_without_pictures(folder):
-    text = shown(folder / "farghdani2025.md")
+    text = plain_text(folder / "farghdani2025.md")
     assert "damage 1: stays in the Y direction" in text and ".png" not in text and ".csv" not in text
 
 

@@ -15,15 +15,15 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools.commissioning import findings as f
 from hexapod_dynamics.tools.commissioning.bench import Attitude
-from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, assess_axes, mounting, rpy_text
-from hexapod_dynamics.tools.commissioning.joint_checks import assess_stop, motion_text
+from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, assess_axes, compute_mounting, format_rpy
+from hexapod_dynamics.tools.commissioning.joint_checks import assess_stop, describe_motion
 from hexapod_dynamics.tools.commissioning.servo_checks import (
     Supply,
     assess_answers,
     assess_supplies,
     check_file,
     check_supply,
-    users_of,
+    find_users,
 )
 
 ROBOT = Robot.jethexa()
@@ -50,27 +50,27 @@ RIGHT_ANGLES = sorted(
 def test_each_of_the_24_mountings_is_found_and_written_so_that_it_reads_back(entries):
     true = np.array(entries).reshape(3, 3)
     measured = forces(true, tilt=0.4, offset=(0.3, -0.4, 0.5))
-    found = mounting(measured[Attitude.LEVEL], measured[Attitude.NOSE_DOWN])
+    found = compute_mounting(measured[Attitude.LEVEL], measured[Attitude.NOSE_DOWN])
     assert angle_between(found, true) < np.radians(8.0)
-    angles = [float(part) for part in rpy_text(found).partition("[")[2].rstrip("]").split(",")]
+    angles = [float(part) for part in format_rpy(found).partition("[")[2].rstrip("]").split(",")]
     np.testing.assert_allclose(rotation_rpy(*np.radians(angles)), true, atol=1e-12)
     right = assess_axes(measured, true)
     assert right.passed
     if not np.allclose(true, ROBOT.imu.rotation):
         wrong = assess_axes(measured, ROBOT.imu.rotation)
-        assert wrong.outcome == "FAILED" and rpy_text(true) in wrong.remedy
+        assert wrong.outcome == "FAILED" and format_rpy(true) in wrong.remedy
 
 
 def test_a_mounting_between_right_angles_is_written_as_measured():
     true = rotation_rpy(0.0, 0.0, np.radians(45.0))
-    found = mounting(*list(forces(true).values())[:2])
-    assert rpy_text(found) == "imu.rpy_deg: [0.0, 0.0, 45.0]"
+    found = compute_mounting(*list(forces(true).values())[:2])
+    assert format_rpy(found) == "imu.rpy_deg: [0.0, 0.0, 45.0]"
 
 
 def test_attitudes_that_were_not_held_are_told():
     level = forces(np.eye(3))[Attitude.LEVEL]
     with pytest.raises(DeviceError, match="turned by 0 degrees"):
-        mounting(level, level)
+        compute_mounting(level, level)
     untilted = assess_axes(dict.fromkeys(Attitude, level), np.eye(3))
     assert untilted.outcome == "FAILED" and "20 to 45 degrees" in untilted.remedy
     left_down = forces(np.eye(3)) | {Attitude.RIGHT_DOWN: 9.81 * rotation_rpy(-0.5, 0, 0).T @ [0, 0, 1]}
@@ -83,7 +83,7 @@ def test_every_joint_without_an_answer_is_named_with_its_id():
     assert [each.what for each in found] == ["16 of 18 servos", "tibia_joint_LF", "femur_joint_RM"]
     assert "servo 10 does not answer" in found[2].seen and "corrupted" in found[1].seen
     assert not f.all_passed(found) and f.all_passed(list(assess_answers(FINE, MAP)))
-    (none,) = f.of_check("servos", assess_answers(dict.fromkeys(FINE, Fault.TIMEOUT), MAP))
+    (none,) = f.label_findings("servos", assess_answers(dict.fromkeys(FINE, Fault.TIMEOUT), MAP))
     assert "supply" in none.remedy and "direction" in none.remedy
 
 
@@ -126,7 +126,7 @@ def test_a_supply_that_no_servo_reports_is_a_finding_for_each():
     ],
 )
 def test_the_motion_that_should_be_seen_follows_from_the_robots_geometry(joint, change, words):
-    assert words in motion_text(ROBOT, MAP.joint_names.index(joint), change)
+    assert words in describe_motion(ROBOT, MAP.joint_names.index(joint), change)
 
 
 def test_a_stop_is_judged_by_where_the_joint_is_afterwards():
@@ -158,17 +158,17 @@ def test_a_login_console_of_another_user_is_named_by_its_command_line(tmp_path):
     entry = tmp_path / "99999"
     entry.mkdir()
     (entry / "cmdline").write_bytes(b"\0".join([b"/sbin/agetty", b"--keep-baud", b"115200", b"null", b""]))
-    assert users_of("/dev/null", tmp_path) == ["process 99999 (agetty --keep-baud)"]
-    assert users_of("/dev/zero", tmp_path) == []
+    assert find_users("/dev/null", tmp_path) == ["process 99999 (agetty --keep-baud)"]
+    assert find_users("/dev/zero", tmp_path) == []
 
 
 def test_the_report_is_a_table_with_what_to_do():
     rows = [
-        *f.of_check("port", [f.Finding("a", "x | y")]),
-        *f.of_check("imu", [f.Finding("b", "lost", "plug it in")]),
-        *f.of_check("axes", [f.Finding("c", "left out", skipped=True)]),
+        *f.label_findings("port", [f.Finding("a", "x | y")]),
+        *f.label_findings("imu", [f.Finding("b", "lost", "plug it in")]),
+        *f.label_findings("axes", [f.Finding("c", "left out", skipped=True)]),
     ]
-    text = f.markdown("Check", [("host", "here")], rows)
+    text = f.format_report("Check", [("host", "here")], rows)
     assert "| port | a | passed | x \\| y |" in text and "- imu, b: plug it in" in text and "- host: here" in text
     assert "1 of 3 passed; look at: imu, axes." in text
     assert not f.all_passed([]) and not f.all_passed(rows[2:])

@@ -7,7 +7,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_truth
+from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, draw_joints, draw_truth
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -19,9 +19,9 @@ ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])
 def fallen(actual=WHOLE, seed=3):
     random = np.random.default_rng(seed)
     robot = FallenRobot(
-        ROBOT, GetUp(ROBOT, find_get_up_library(ROBOT)), truth=random_truth(random, seed), actual=actual, seed=seed
+        ROBOT, GetUp(ROBOT, find_get_up_library(ROBOT)), truth=draw_truth(random, seed), actual=actual, seed=seed
     )
-    robot.drop(0.2, ON_ITS_BACK, joints_near(STANCE, random))
+    robot.drop(0.2, ON_ITS_BACK, draw_joints(STANCE, random))
     return robot
 
 

@@ -12,14 +12,14 @@ from hexapod_dynamics.tools import plan
 from hexapod_dynamics.tools.get_up_search import search
 from hexapod_dynamics.tools.get_up_search.roll_trial import FALLS_BACK, SERVES, Condition, RollTrial
 from hexapod_dynamics.tools.get_up_search.search import (
-    GENTLE,
+    GENTLE_COST,
     Effort,
     find_manoeuvre,
+    find_opposite_legs,
+    find_starts,
     first_manoeuvre,
     make_get_up_library,
-    opposite_legs,
     search_manoeuvre,
-    starts_of,
     with_numbers,
 )
 
@@ -81,7 +81,7 @@ def test_the_search_ends_after_as_many_manoeuvres_from_the_first_that_serves_on_
 def test_the_search_ends_where_a_manoeuvre_is_gentle():
     bowl = Bowl(np.array(FEW.numbers) + 0.15)
     _, cost, tried = search_manoeuvre(bowl, FEW, Effort(most=5000, refine=50000))
-    assert cost < GENTLE and tried < 20000
+    assert cost < GENTLE_COST and tried < 20000
 
 
 def test_a_search_without_success_returns_none():
@@ -92,16 +92,16 @@ def test_a_search_without_success_returns_none():
 def test_a_search_starts_from_what_there_is_for_the_set_and_for_the_set_half_a_turn_away():
     whole, own = FIRST, FIRST.without(("LF", "LM"))
     library = GetUpLibrary(ROBOT, [whole, own])
-    assert [one.lost for one in starts_of(ROBOT, library, ["LF", "LM"])] == [("LF", "LM"), (), ()]
-    lost = [one.lost for one in starts_of(ROBOT, library, ["LM", "LR"])]
+    assert [one.lost for one in find_starts(ROBOT, library, ["LF", "LM"])] == [("LF", "LM"), (), ()]
+    lost = [one.lost for one in find_starts(ROBOT, library, ["LM", "LR"])]
     assert lost == [("LM", "LR"), (), ()]  # RR with RM is half a turn away, its mirror image LM with LR
-    assert [one.lost for one in starts_of(ROBOT, library, ["RM"])] == [(), ()]
-    assert starts_of(ROBOT, GetUpLibrary(ROBOT), []) == [FIRST]
+    assert [one.lost for one in find_starts(ROBOT, library, ["RM"])] == [(), ()]
+    assert find_starts(ROBOT, GetUpLibrary(ROBOT), []) == [FIRST]
 
 
 def test_a_library_keeps_what_serves_and_improves_it_where_asked():
     library, told = find_get_up_library(ROBOT), {}
-    before = library.made_for(["LM"])[0]
+    before = library.find_all(["LM"])[0]
 
     def make(*sets, improve=False):
         return make_get_up_library(
@@ -114,11 +114,11 @@ def test_a_library_keeps_what_serves_and_improves_it_where_asked():
             effort=Effort(most=5, refine=0, conditions=(EASY,)),
         )
 
-    assert make(("LM",)) is library and told == {} and library.made_for(["LM"])[0] == before
+    assert make(("LM",)) is library and told == {} and library.find_all(["LM"])[0] == before
     library.remove(["LF"])
     make(("LM",), ("LF",), improve=True)
     assert list(told) == [("LM",), ("LF",)] and told["LM",][0] == 2
-    assert "costs less than the old one" in told["LM",][1] and library.made_for(["LM"])[0] == before
+    assert "costs less than the old one" in told["LM",][1] and library.find_all(["LM"])[0] == before
     assert "fresh falls" not in told["LF",][1]  # there is nothing to compare it with
 
 
@@ -131,13 +131,13 @@ def test_the_command_searches_for_as_many_lost_legs_as_are_asked_for(tmp_path, m
 
 
 def test_a_manoeuvre_of_the_robot_turned_by_half_a_turn_puts_the_feet_where_the_others_were():
-    opposites = opposite_legs(ROBOT)
+    opposites = find_opposite_legs(ROBOT)
     assert opposites == {"LF": "RR", "LM": "RM", "LR": "RF", "RR": "LF", "RM": "LM", "RF": "LR"}
     own = next(one for one in find_get_up_library(ROBOT) if one.lost)
-    turned = own.on_other_legs(opposites, 1.0)
+    turned = own.move_to_legs(opposites, 1.0)
     assert turned.pushers != own.pushers and set(turned.lost) == {opposites[name] for name in own.lost}
     for k, name in enumerate(own.legs):
-        legs = LegKinematics.of(ROBOT, name), LegKinematics.of(ROBOT, opposites[name])
+        legs = LegKinematics.from_robot(ROBOT, name), LegKinematics.from_robot(ROBOT, opposites[name])
         for pose, other in zip(own.angles[:, k], turned.angles[:, k], strict=True):
             here, there = legs[0].forward(pose), legs[1].forward(other)
             np.testing.assert_allclose(legs[0].to_base(here), legs[1].to_base(there) * (-1.0, -1.0, 1.0), atol=1e-9)

@@ -122,13 +122,13 @@ class Remote(NamedTuple):
 Report = Battery | Button | ImuValues | Pad | Remote
 
 
-def _reduced(value: int) -> int:
+def _wrap_angle(value: int) -> int:
     for _ in range(8):
         value = value >> 1 ^ (0x8C if value & 1 else 0)  # the polynomial 0x31, reflected
     return value
 
 
-_TABLE = bytes(map(_reduced, range(256)))
+_TABLE = bytes(map(_wrap_angle, range(256)))
 
 
 def beep(frequency: int, on: float, off: float, repeats: int) -> bytes:

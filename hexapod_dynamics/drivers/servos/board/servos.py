@@ -20,9 +20,9 @@ from hexapod_dynamics.drivers.frame_finder import Answer
 from hexapod_dynamics.drivers.servos.board import protocol as frames
 from hexapod_dynamics.drivers.servos.board.protocol import Frame, FrameParser, ServoCommand
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motion, PortSettings, Quantity
-from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, MOVE_SIZE, QUANTITIES, value_of
+from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, MOVE_SIZE, QUANTITIES, extract_value
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, SerialServos
-from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
 from hexapod_dynamics.drivers.wake import Wake
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
 
@@ -71,20 +71,20 @@ class SampleClock:
         """Return the line's time for the next sample, and correct the line at the end of a block."""
         self._line += self.period
         if noisy and arrival - self._line > 0.6 * self.period:
-            self._pass_over(arrival - self._line)
+            self._skip_missing(arrival - self._line)
         stamp = self._line
         self._earliest = min(self._earliest, arrival - self._line)
         self._in_block += 1
         if self._in_block == 16:
             if self._earliest > 0.6 * self.period:  # the whole block is late: samples were lost
-                self._pass_over(self._earliest)
+                self._skip_missing(self._earliest)
             else:  # shares of the error that move the line, and that change its slope over a block
                 self._line += 0.3 * self._earliest
                 self.period += 0.05 * self._earliest / 16
             self._earliest, self._in_block = math.inf, 0
         return stamp
 
-    def _pass_over(self, late: float) -> None:
+    def _skip_missing(self, late: float) -> None:
         """Move the line by the samples that are missing in this time [s]."""
         missed = max(1, round(late / self.period))
         self._line += missed * self.period
@@ -140,7 +140,7 @@ class BoardServos(SerialServos):
         while not math.isfinite(self._last_frame):
             now = time.monotonic()
             if self._failure is not None:
-                raise self._lost(self._failure)
+                raise self._close_lost_port(self._failure)
             if now >= end:
                 came = self._parser.skipped
                 self.close()
@@ -163,7 +163,7 @@ class BoardServos(SerialServos):
             end.close()
         super().close()
 
-    def figures(self) -> dict[str, object]:
+    def get_diagnostics(self) -> dict[str, object]:
         """Return what the board reports and how fast it answers, for the diagnostics."""
         now = time.monotonic()
         elapsed, answers = now - self._since[0], self._answered - self._since[1]
@@ -210,7 +210,7 @@ class BoardServos(SerialServos):
         for index in indices:
             self._sent[index] = math.nan
 
-    def _stops(self, index: int | None) -> bytes:
+    def _build_stop(self, index: int | None) -> bytes:
         stopped = range(len(self.ids)) if index is None else (index,)
         for each in stopped:
             self._sent[each] = math.nan
@@ -238,7 +238,7 @@ class BoardServos(SerialServos):
             self.fault = Fault.TIMEOUT if math.isnan(sent) else None
             return None if math.isnan(sent) else sent
         if self._serial is None:
-            raise self._not_open()
+            raise self._not_open_error()
         self._check_alive()
         asked, key = max(time.monotonic(), self._line_free), (self.ids[index], frames.READS[QUANTITIES[quantity]])
         request = frames.servo_request(key[1], key[0])
@@ -256,7 +256,7 @@ class BoardServos(SerialServos):
         self.read_time = answer.came - 0.5 * min(took, self._turn or took)
         self.delay = max(0.0, took - self._turn)
         self.fault = None if answer.code == 0 else Fault.TIMEOUT
-        return value_of(quantity, answer.data) if answer.code == 0 else None
+        return extract_value(quantity, answer.data) if answer.code == 0 else None
 
     def _finish_sending(self) -> float:
         return max(self.free_at, self._line_free)
@@ -270,15 +270,15 @@ class BoardServos(SerialServos):
 
     def _check_alive(self) -> None:
         if self._failure is not None:
-            raise self._lost(self._failure)
+            raise self._close_lost_port(self._failure)
         silence = time.monotonic() - self._last_frame
         if silence > 2.0:
-            raise self._lost(f"the board has sent nothing for {silence:.1f} s")
+            raise self._close_lost_port(f"the board has sent nothing for {silence:.1f} s")
 
     # The reading thread ----------------------------------------------------------------------------------------------
 
     def _read_port(self, fd: int, end: Wake) -> None:
-        prefer_this_thread(12)
+        raise_thread_priority(12)
         last, half = 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
         try:
             while self._reader is not None:

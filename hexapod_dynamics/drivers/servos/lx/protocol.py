@@ -258,7 +258,7 @@ QUANTITIES: dict[Quantity, Command] = {
 }
 
 
-def value_of(quantity: Quantity, payload: bytes) -> float:
+def extract_value(quantity: Quantity, payload: bytes) -> float:
     """Return the value of a quantity in the payload of its answer, which has both limits, or a target and its time."""
     value = decode(QUANTITIES[quantity], payload)
     return value[quantity == "highest_voltage"] if isinstance(value, tuple) else value

@@ -12,7 +12,7 @@ from typing import Any
 
 from hexapod_dynamics.drivers.frame_finder import Answer
 from hexapod_dynamics.drivers.gpio import GpioDirection
-from hexapod_dynamics.drivers.servos.interface import Idle, Motion, PortSettings, Quantity, no_reply
+from hexapod_dynamics.drivers.servos.interface import Idle, Motion, PortSettings, Quantity, make_no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
@@ -27,7 +27,7 @@ class LxServos(SerialServos):
     """
 
     readable = BUS_SERVO_READABLE
-    damage_ends_wait = True
+    stops_at_damage = True
     _parser: lx.FrameParser
     _begin: bytes  # of the awaited answer
 
@@ -61,7 +61,7 @@ class LxServos(SerialServos):
             try:
                 self._serial.flush()
             except (OSError, termios.error) as error:
-                raise self._lost(error) from error
+                raise self._close_lost_port(error) from error
 
     def exchange(self, servo_id: int, command: int, idle: Idle = None, timeout: float | None = None) -> bytes | None:
         """Send one request; return the payload of the answer, or None with `fault` set.
@@ -105,7 +105,7 @@ class LxServos(SerialServos):
             payload = self.exchange(servo_id, command)
             if payload is not None:
                 return lx.decode(command, payload)
-        raise no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
+        raise make_no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
 
     # Of the interface ------------------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class LxServos(SerialServos):
             b"".join(lx.write(self.ids[index], Command.LOAD_OR_UNLOAD_WRITE, int(on)) for index in indices) * copies
         )
 
-    def _stops(self, index: int | None) -> bytes:
+    def _build_stop(self, index: int | None) -> bytes:
         # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies for all, three for one.
         servo_id, copies = (lx.BROADCAST_ID, 6) if index is None else (self.ids[index], 3)
         return lx.write(servo_id, Command.MOVE_STOP) * copies
@@ -134,4 +134,4 @@ class LxServos(SerialServos):
         if payload is None:
             return None
         self.delay = self.read_time - self.free_at
-        return lx.value_of(quantity, payload)
+        return lx.extract_value(quantity, payload)

@@ -48,7 +48,7 @@ class OtherDevice(SerialDevice):
 
     def receive(self, data, now):
         self.last_received += data
-        self.say(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
+        self.send_unaltered(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
 
     def obey(self, packet, end):
         pass
@@ -124,11 +124,11 @@ def test_a_mute_board_is_told_from_mute_servos(board, driver):
 
 
 def test_a_set_point_is_known_only_if_it_was_sent_from_here(driver):
-    assert not driver.knows(0, "target")
+    assert not driver.can_read(0, "target")
     driver.write(0, 0.3, 0.1)
-    assert driver.knows(0, "target") and driver.read(0, "target") == pytest.approx(0.3)
+    assert driver.can_read(0, "target") and driver.read(0, "target") == pytest.approx(0.3)
     driver.stop()
-    assert not driver.knows(0, "target")
+    assert not driver.can_read(0, "target")
     # A stop of another thread may come between the two questions: no answer always has a reason.
     assert driver.read(0, "target") is None and driver.fault is Fault.TIMEOUT
 
@@ -153,7 +153,7 @@ def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
     assert answers > 30
     assert heard["keys"] == [(1, frames.PRESSED)] and heard["pads"][0].right_y == -128
     assert len(heard["imu"]) > 80 and heard["imu"][-1][0][2] == pytest.approx(1.01, abs=0.05)  # g upward
-    figures = driver.figures()
+    figures = driver.get_diagnostics()
     assert figures["battery, as the board reports it [V]"] == pytest.approx(11.8, abs=0.01)
     assert figures["IMU samples of the board [1/s]"] == pytest.approx(100.0, rel=0.1)
     assert figures["servo answers of the board [1/s]"] > 20

@@ -398,7 +398,7 @@ def test_letting_go_and_stopping_at_once_lets_go(rig, chain):
     settled(chain)
     chain.set_torque(False)
     chain.stop()
-    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    wait_until(lambda: not rig.servos.are_holding().any(), what="all let go")
 
 
 @pytest.mark.parametrize("delay, oldest", [(0.006, 1.0), (0.016, 2.0)])

@@ -14,7 +14,7 @@ from hexapod_dynamics.drivers.servos.topics import FrozenChains, TopicServos
 from hexapod_dynamics.robot.servo_map import ServoMap
 
 NAMES = ("a", "b", "c")
-MAP = ServoMap.of_joints(NAMES)
+MAP = ServoMap.from_joint_names(NAMES)
 
 
 class OtherDriver:
@@ -73,7 +73,7 @@ def test_it_follows_what_is_measured_and_sends_set_points(driver):
     driver.chain.set_targets(pose, 0.1, driver.state.epoch)
     driver.until(lambda: np.allclose(driver.state.angle, pose, atol=1e-3), "it is measured there")
     assert driver.sent[0][1] == pytest.approx(pose) and driver.sent[0][2] == pytest.approx(0.1)
-    assert driver.servos.warnings() == []
+    assert driver.servos.list_warnings() == []
 
 
 def test_a_joint_that_is_in_no_message_is_lost(driver):
@@ -115,7 +115,7 @@ def test_silence_is_found_when_the_system_clock_is_set_back_meanwhile(driver, se
 
 def test_stamps_of_another_clock_are_named(driver):
     driver.age = 100.0
-    driver.until(lambda: any("clocks" in words for words in driver.servos.warnings()), "it is named")
+    driver.until(lambda: any("clocks" in words for words in driver.servos.list_warnings()), "it is named")
     driver.until(lambda: not driver.state.connected, "they are no measurements")
 
 
@@ -127,7 +127,7 @@ def test_messages_that_are_rejected_are_the_reason_and_not_a_driver_that_is_abse
     driver.silent = True
     driver.until(lambda: "no message on" in driver.state.last_port_error, "later none come at all")
     driver.servos.accept, driver.silent = accept, False
-    driver.until(lambda: driver.state.known.all() and not driver.servos.warnings(), "it is measured again")
+    driver.until(lambda: driver.state.known.all() and not driver.servos.list_warnings(), "it is measured again")
 
 
 def test_joints_of_a_leg_that_are_still_reported_where_they_were_are_lost(driver):
@@ -152,8 +152,8 @@ def test_echoed_commands_are_found(driver, echo):
         pose = np.array([0.1, -0.2, 0.3]) + 0.2 * np.sin(0.15 * k)
         driver.chain.set_targets(pose, 0.02, driver.state.epoch)
         time.sleep(0.02)
-    assert driver.servos.figures()["joints that report commands"] == 3 * echo
-    assert any("commands, not measurements" in words for words in driver.servos.warnings()) is echo
+    assert driver.servos.get_diagnostics()["joints that report commands"] == 3 * echo
+    assert any("commands, not measurements" in words for words in driver.servos.list_warnings()) is echo
 
 
 def test_torque_is_not_ours_and_stays_unconfirmed(driver):
