@@ -31,6 +31,7 @@ class Selection:
     morphology: Morphology
     n: int
     size: int
+    def change_morphology(self, morphology: Morphology) -> int: ...
 
 class Model:
     robot: Robot
@@ -92,6 +93,7 @@ class Simulation:
     joints: int
     legs: int
     row_width: int
+    model: Selection
     external: Array
     plane: Structs
     drive: Structs
@@ -108,7 +110,6 @@ class Simulation:
         self, robot: Robot, morphology: Morphology, plane: Structs, rises: Structs, law: Structs, drive: Structs
     ) -> None: ...
     def forget(self) -> None: ...
-    def set_morphology(self, morphology: Morphology) -> None: ...
     def add_payload(self, mass: float, x: float, y: float, z: float) -> None: ...
     def take_steps(self, h: float, count: int) -> None: ...
     def walk(

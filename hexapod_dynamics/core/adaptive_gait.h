@@ -122,7 +122,7 @@ static inline struct hd_sway hd_planned_sway(const struct hd_walk *w)
 static inline struct hd_sway hd_present_sway(const struct hd_walk *w)
 {
     const struct hd_gait_state *s = &w->state;
-    const double share = hd_minimum_jerk(s->weight).value, starts = hd_run_up(s->weight).value;
+    const double share = hd_minimum_jerk(s->weight).value, starts = hd_quintic_start(s->weight).value;
     struct hd_sway sway = hd_planned_sway(w);
     for (int axis = 0; axis < 2; axis++) {
         const struct hd_value planned = sway.along[axis];
@@ -152,7 +152,7 @@ static inline void hd_rebase_nominal_frame(struct hd_walk *w)
 static inline struct hd_xy hd_step_target(const struct hd_walk *w, int i, double s)
 {
     const double after = hd_stance_time(&w->plan, w->plan.duty) + (1.0 - s) * hd_swing_time(&w->plan);
-    return hd_carried(w->legs[i].foothold[0], w->legs[i].foothold[1], w->state.corrected, -after);
+    return hd_place_after(w->legs[i].foothold[0], w->legs[i].foothold[1], w->state.corrected, -after);
 }
 
 /* Move all points of the ground by dt [s] at the present twist, in the frame of the body. */
@@ -161,9 +161,9 @@ static inline void hd_carry_ground(struct hd_walk *w, double dt)
     for (int i = 0; i < w->legs_count; i++) {
         if (w->feet[i].returns != 0.0)
             continue;
-        hd_carry(w->feet[i].place, w->state.corrected, dt);
-        hd_carry(w->feet[i].lift_off, w->state.corrected, dt);
-        hd_carry(w->feet[i].touch_down, w->state.corrected, dt);
+        hd_move_point(w->feet[i].place, w->state.corrected, dt);
+        hd_move_point(w->feet[i].lift_off, w->state.corrected, dt);
+        hd_move_point(w->feet[i].touch_down, w->state.corrected, dt);
     }
 }
 
@@ -315,7 +315,7 @@ static inline int hd_press_foot(struct hd_walk *w)
     if (state->probed == 0.0)
         return 1;
     struct hd_gait_foot *foot = w->feet + (int)state->probed - 1;
-    const struct hd_value down = hd_up_and_down(s, 1.0, HD_MOVES);
+    const struct hd_value down = hd_quintic_hump(s, 1.0, HD_MOVES);
     foot->place[2] = -HD_DEPTH * down.value;
     foot->rate[2] = -HD_DEPTH * down.rate / state->span;
     return s >= 1.0;

@@ -41,7 +41,7 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
         const struct hd_sway to = hd_planned_sway(w);
         const double dx = to.along[0].value - s->from_sway[0], dy = to.along[1].value - s->from_sway[1];
         const double speed = hypot(to.along[0].rate, to.along[1].rate) * hd_pace(&w->plan);
-        /* 4: the largest acceleration of `hd_run_up`, nearly. */
+        /* 4: the largest acceleration of `hd_quintic_start`, nearly. */
         s->span = hd_most(hd_most(0.02, sqrt(dx * dx + dy * dy) / HD_SHIFTING), 4.0 * speed / HD_STARTING);
         break;
     }
@@ -79,7 +79,7 @@ static inline void hd_change_height(struct hd_gait_state *s, double goal)
 }
 
 /* Whether the robot is on its belly, or moves to or from it. */
-static inline int hd_sits(double mode) { return mode == HD_LOWER || mode == HD_MOVE || mode == HD_SAT || mode == HD_RISE; }
+static inline int hd_is_sitting(double mode) { return mode == HD_LOWER || mode == HD_MOVE || mode == HD_SAT || mode == HD_RISE; }
 
 /* Stand: walk if commanded, else move the body back over the middle of the feet. */
 static inline void hd_stand(struct hd_walk *w, double dt)
@@ -132,7 +132,7 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
     }
     hd_follow_command(w, share, dt);
     s->height_rate = 0.0;
-    if (!hd_sits(mode)) {
+    if (!hd_is_sitting(mode)) {
         const double change = hd_within(hd_standing_height(w) - s->height, HD_LIFTING * dt);
         s->height += change;
         s->height_rate = change / dt;
@@ -211,9 +211,9 @@ static inline void hd_level_to_body(const double *angles, double R[9])
 }
 
 /* How far [m] the body is off its belly now in a crawl stroke, and its derivative by the phase. */
-static inline struct hd_value hd_off_belly(const struct hd_walk *w)
+static inline struct hd_value hd_present_rise(const struct hd_walk *w)
 {
-    return w->state.mode == HD_WALK ? hd_raised(&w->plan, w->state.phase) : (struct hd_value){0.0, 0.0};
+    return w->state.mode == HD_WALK ? hd_planned_rise(&w->plan, w->state.phase) : (struct hd_value){0.0, 0.0};
 }
 
 /* Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `hd_adaptive_tick`. */
@@ -228,13 +228,13 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
         sway.along[axis].rate *= pace;
     if (s->mode == HD_START && s->weight < 1.0) {
         const struct hd_sway planned = hd_planned_sway(w);
-        const double shifts = hd_minimum_jerk(s->weight).rate / s->span, starts = hd_run_up(s->weight).rate;
+        const double shifts = hd_minimum_jerk(s->weight).rate / s->span, starts = hd_quintic_start(s->weight).rate;
         for (int axis = 0; axis < 2; axis++) {
             sway.along[axis].rate = shifts * (planned.along[axis].value - s->from_sway[axis]);
             sway.along[axis].rate += starts * planned.along[axis].rate * hd_pace(&w->plan);
         }
     }
-    const struct hd_value up = hd_off_belly(w);
+    const struct hd_value up = hd_present_rise(w);
     const double height = s->height + up.value, height_rate = s->height_rate + up.rate * pace;
     hd_level_to_body(offset + 3, R);
     for (int i = 0; i < w->legs_count; i++) {
@@ -250,9 +250,9 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
         }
         const double x = foot->place[0] - sway.along[0].value - offset[0], xd = foot->rate[0] - sway.along[0].rate;
         const double y = foot->place[1] - sway.along[1].value - offset[1], yd = foot->rate[1] - sway.along[1].rate;
-        const struct hd_xyz at = hd_turned(R, x, y, foot->place[2] - height - offset[2]);
+        const struct hd_xyz at = hd_rotate(R, x, y, foot->place[2] - height - offset[2]);
         const double before[3] = {q[3 * i], q[3 * i + 1], q[3 * i + 2]};
-        hd_set_leg(leg, at, hd_turned(R, xd, yd, foot->rate[2] - height_rate), settings->speed, q + 3 * i, qd + 3 * i);
+        hd_set_leg(leg, at, hd_rotate(R, xd, yd, foot->rate[2] - height_rate), settings->speed, q + 3 * i, qd + 3 * i);
         if (foot->returns != 0.0)
             hd_return_leg(w, i);
         if (limited)

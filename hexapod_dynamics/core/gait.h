@@ -71,7 +71,7 @@ static inline struct hd_value hd_minimum_jerk(double s)
 }
 
 /* That quintic up to 1 over the first `ramp` of a length, and back to 0 over its last `ramp`, at a place on it. */
-static inline struct hd_value hd_up_and_down(double at, double length, double ramp)
+static inline struct hd_value hd_quintic_hump(double at, double length, double ramp)
 {
     const int rises = at < length - at;
     const struct hd_value up = hd_minimum_jerk((rises ? at : length - at) / ramp);
@@ -79,7 +79,7 @@ static inline struct hd_value hd_up_and_down(double at, double length, double ra
 }
 
 /* The quintic from 0 to 0 with velocity 1 at its end, where all else is zero, and its derivative. */
-static inline struct hd_value hd_run_up(double s)
+static inline struct hd_value hd_quintic_start(double s)
 {
     s = hd_unit(s);
     return (struct hd_value){s * s * s * (s * (7.0 - 3.0 * s) - 4.0), s * s * (s * (28.0 - 15.0 * s) - 12.0)};
@@ -121,12 +121,12 @@ static inline struct hd_swing hd_swing_at(enum hd_profile profile, double s)
         out.way = (struct hd_value){u < HD_RAMP ? way : 1.0 - way, peak * r * r * (3.0 - 2.0 * r) / span};
     } else
         out.way = (struct hd_value){peak * (u - 0.5 * HD_RAMP), peak / span};
-    out.lift = hd_up_and_down(s, 1.0, HD_UP);
+    out.lift = hd_quintic_hump(s, 1.0, HD_UP);
     return out;
 }
 
 /* The place, after dt at a constant twist (vx, vy, wz), of a point of the ground in base_link: it moves on an arc. */
-static inline struct hd_xy hd_carried(double x, double y, const double *twist, double dt)
+static inline struct hd_xy hd_place_after(double x, double y, const double *twist, double dt)
 {
     const double vx = twist[0], vy = twist[1], wz = twist[2];
     if (wz == 0.0)
@@ -136,9 +136,9 @@ static inline struct hd_xy hd_carried(double x, double y, const double *twist, d
     const double cx = c * x - s * y - sinc * vx, cy = s * x + c * y - sinc * vy;
     return (struct hd_xy){c * cx - s * cy, s * cx + c * cy};
 }
-static inline void hd_carry(double *point, const double *twist, double dt)
+static inline void hd_move_point(double *point, const double *twist, double dt)
 {
-    const struct hd_xy to = hd_carried(point[0], point[1], twist, dt);
+    const struct hd_xy to = hd_place_after(point[0], point[1], twist, dt);
     point[0] = to.x, point[1] = to.y;
 }
 
@@ -163,11 +163,11 @@ static inline struct hd_sway hd_sway_of(const struct hd_plan *plan, double phase
 }
 
 /* How far [m] the body is off its belly in a crawl stroke, and its derivative by the phase; 0 for a walking one. */
-static inline struct hd_value hd_raised(const struct hd_plan *plan, double phase)
+static inline struct hd_value hd_planned_rise(const struct hd_plan *plan, double phase)
 {
     if (plan->crawls == 0.0 || phase >= plan->duty)
         return (struct hd_value){0.0, 0.0};
-    const struct hd_value up = hd_up_and_down(phase, plan->duty, HD_RISING);
+    const struct hd_value up = hd_quintic_hump(phase, plan->duty, HD_RISING);
     return (struct hd_value){plan->rise * up.value, plan->rise * up.rate};
 }
 
@@ -201,12 +201,12 @@ static inline struct hd_steady_foot hd_cycle_foot(const struct hd_plan *plan, co
 {
     const double p = hd_fraction(phase + leg->phase), duty = plan->duty, fx = leg->foothold[0], fy = leg->foothold[1];
     if (p < duty) {
-        const struct hd_xy at = hd_carried(fx, fy, twist, hd_stance_time(plan, p));
+        const struct hd_xy at = hd_place_after(fx, fy, twist, hd_stance_time(plan, p));
         return (struct hd_steady_foot){{at.x, at.y, 0.0}, 1, at, at};
     }
     const double s = (p - duty) / (1.0 - duty), rest = hd_swing_time(plan), half = hd_stance_time(plan, duty);
-    const struct hd_xy off = hd_carried(fx, fy, twist, half + s * rest);
-    const struct hd_xy down = hd_carried(fx, fy, twist, -half - (1.0 - s) * rest);
+    const struct hd_xy off = hd_place_after(fx, fy, twist, half + s * rest);
+    const struct hd_xy down = hd_place_after(fx, fy, twist, -half - (1.0 - s) * rest);
     const struct hd_swing swing = hd_swing_at(HD_PLANNED, s);
     const double x = off.x + swing.way.value * (down.x - off.x), y = off.y + swing.way.value * (down.y - off.y);
     return (struct hd_steady_foot){{x, y, plan->lift * swing.lift.value}, 0, off, down};
@@ -215,7 +215,7 @@ static inline struct hd_steady_foot hd_cycle_foot(const struct hd_plan *plan, co
 /* ---- kinematics of a leg ----------------------------------------------------------------------------------------------------- */
 
 /* The equivalent angle in [-pi, pi). */
-static inline double hd_wrapped(double angle)
+static inline double hd_wrap_angle(double angle)
 {
     const double rest = fmod(angle + HD_PI, 2.0 * HD_PI);
     return (rest < 0.0 ? rest + 2.0 * HD_PI : rest) - HD_PI;
@@ -265,24 +265,24 @@ static inline struct hd_angles hd_solve_leg(const struct hd_gait_leg *leg, struc
         out.rate[2] = -(c2 * rd + s2 * zd) * damped / l3 - out.rate[1];
     } else if (leg->free[2] != 0.0) {
         const double dx = radius - l2 * cos(held[1]), dz = z - l2 * sin(held[1]), near = HD_STRETCHED * l3;
-        out.q[2] = hd_wrapped(atan2(dz, dx) - held[1] + 0.5 * HD_PI);
+        out.q[2] = hd_wrap_angle(atan2(dz, dx) - held[1] + 0.5 * HD_PI);
         out.rate[2] = (dx * zd - dz * rd) / hd_most(dx * dx + dz * dz, near * near);
     } else if (leg->free[1] != 0.0) {
         const double near = HD_STRETCHED * l2;
-        out.q[1] = hd_wrapped(atan2(z, radius) - atan2(-l3 * cos(held[2]), l2 + l3 * sin(held[2])));
+        out.q[1] = hd_wrap_angle(atan2(z, radius) - atan2(-l3 * cos(held[2]), l2 + l3 * sin(held[2])));
         out.rate[1] = (radius * zd - z * rd) / hd_most(square, near * near);
     }
     return out;
 }
 
 /* A vector turned by R (3, 3); a point given in base_link in the leg frame, and back. */
-static inline struct hd_xyz hd_turned(const double *R, double x, double y, double z)
+static inline struct hd_xyz hd_rotate(const double *R, double x, double y, double z)
 {
     return (struct hd_xyz){R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z};
 }
 static inline struct hd_xyz hd_from_mount(const struct hd_gait_leg *leg, double x, double y, double z)
 {
-    return hd_turned(leg->to_leg, x - leg->mount[0], y - leg->mount[1], z - leg->mount[2]);
+    return hd_rotate(leg->to_leg, x - leg->mount[0], y - leg->mount[1], z - leg->mount[2]);
 }
 static inline struct hd_xyz hd_to_base(const struct hd_gait_leg *leg, double x, double y, double z)
 {
@@ -296,7 +296,7 @@ static inline struct hd_xyz hd_to_base(const struct hd_gait_leg *leg, double x, 
 static inline void hd_set_leg(const struct hd_gait_leg *leg, struct hd_xyz at, struct hd_xyz rate, double speed_limit, double *q,
                               double *qd)
 {
-    const struct hd_xyz place = hd_from_mount(leg, at.x, at.y, at.z), moves = hd_turned(leg->to_leg, rate.x, rate.y, rate.z);
+    const struct hd_xyz place = hd_from_mount(leg, at.x, at.y, at.z), moves = hd_rotate(leg->to_leg, rate.x, rate.y, rate.z);
     struct hd_angles to = hd_solve_leg(leg, place, moves);
     for (int k = 0; k < 3; k++) {
         const double lower = leg->lower[k], upper = leg->upper[k];

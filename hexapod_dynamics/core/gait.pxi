@@ -104,7 +104,7 @@ cdef double *record_of(Record values, kind) except NULL:
 
 def wrap(double angle) -> float:
     """Return the equivalent angle in [-pi, pi)."""
-    return hd_wrapped(angle)
+    return hd_wrap_angle(angle)
 
 
 def foot_position(double q1, double q2, double q3, double l1, double l2, double l3) -> tuple:
@@ -222,7 +222,7 @@ cdef class Walk(Memory):
     def body_place(self) -> tuple:
         """Sway (x, y) [m] of the body now, and how far [m] it is off its belly in a crawl stroke."""
         cdef hd_sway sway = hd_present_sway(self.w)
-        return (sway.along[0].value, sway.along[1].value), hd_off_belly(self.w).value
+        return (sway.along[0].value, sway.along[1].value), hd_present_rise(self.w).value
 
     @property
     def body_speed(self) -> tuple:
@@ -301,7 +301,7 @@ def judge(plan, legs, box, double mass, double gravity, twist, angles, course, f
     at[0], at[1], at[2] = twist
     gait_legs(legs)
     with nogil:
-        hd_judge(p, table, n, &weights, at, samples, q, points, out)
+        hd_evaluate(p, table, n, &weights, at, samples, q, points, out)
 
 
 def cycle_foot(plan, legs, int i, double phase, double vx, double vy, double wz) -> tuple:

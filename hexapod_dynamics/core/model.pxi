@@ -247,9 +247,9 @@ cdef class Selection:
         cdef void *legs = memcpy(room(size), numbers.legs, size)
         self.numbers, self.given, self.m = numbers, given, numbers.whole
         self.m.legs = <hd_leg *>legs
-        self.place(morphology)
+        self.change_morphology(morphology)
 
-    cdef int place(self, morphology) except -1:
+    cpdef int change_morphology(self, morphology) except -1:
         """Change to another morphology of the robot; payload and external wrench stay."""
         self.m.run.change_morphology(&self.m, data(morphology.table))
         self.morphology, self.n, self.size = morphology, self.m.moving, 6 + self.m.moving

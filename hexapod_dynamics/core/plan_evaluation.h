@@ -226,8 +226,8 @@ static inline double hd_least_apart(const struct hd_gait_leg *legs, int n, const
 
 /* Evaluate the steady gait of n legs at a twist (vx, vy, wz): the worst over the samples of a cycle; write their joint angles
  * (samples, n, 3) [rad] and the zero-moment point (x, y) in the nominal frame with its margin (samples) [m]. */
-static inline void hd_judge(const struct hd_plan *plan, const struct hd_gait_leg *legs, int n, const struct hd_weights *weights,
-                            const double *twist, int samples, double *angles, struct hd_xyz *course, struct hd_findings *found)
+static inline void hd_evaluate(const struct hd_plan *plan, const struct hd_gait_leg *legs, int n, const struct hd_weights *weights,
+                               const double *twist, int samples, double *angles, struct hd_xyz *course, struct hd_findings *found)
 {
     const int crawls = plan->crawls != 0.0;
     const double belly = crawls ? plan->height - plan->rise : plan->height, *box = weights->box;
@@ -238,7 +238,7 @@ static inline void hd_judge(const struct hd_plan *plan, const struct hd_gait_leg
     for (int k = 0; k < samples; k++) {
         const double phase = (double)k / samples;
         const struct hd_sway sway = hd_sway_of(plan, phase, twist);
-        const struct hd_xyz body = {sway.along[0].value, sway.along[1].value, belly + hd_raised(plan, phase).value};
+        const struct hd_xyz body = {sway.along[0].value, sway.along[1].value, belly + hd_planned_rise(plan, phase).value};
         cycle[k].lies = crawls && (phase >= plan->duty - 0.3 * HD_RISING || phase < 0.3 * HD_RISING);
         for (int i = 0; i < n; i++)
             hd_pose_leg(plan, legs + i, i, phase, twist, body, angles + 3 * (k * n + i), cycle + k, ends + i, found);

@@ -106,10 +106,6 @@ cdef class Simulation:
         for name in ("torque", "saturated", "stopped"):
             self.servos[name] = 0.0
 
-    def set_morphology(self, morphology) -> None:
-        """Change the model's morphology; payload and external wrench stay, and so does the state."""
-        self.model.place(morphology)
-
     def add_payload(self, double mass, double x, double y, double z) -> None:
         """Add a point mass [kg] at (x, y, z) [m] in base_link to the main body."""
         cdef hd_model *m = &self.model.m
@@ -173,7 +169,7 @@ cdef class Simulation:
         """Send the servo of one joint, by its index, to a target [rad or m] in a duration [s], within its speed limit."""
         if not 0 <= joint < self.joints:
             raise IndexError(f"joint {joint} given, of {self.joints}")
-        hd_send(self.w.servos + joint, self.w.drive, target, duration)
+        hd_start_motion(self.w.servos + joint, self.w.drive, target, duration)
 
     def move_setpoints(self, double h) -> None:
         """Advance every set-point by h seconds."""
@@ -182,7 +178,7 @@ cdef class Simulation:
     cdef void send(self, const double *targets, double duration, double resolution) noexcept nogil:
         cdef Py_ssize_t j
         for j in range(self.joints):
-            hd_send(self.w.servos + j, self.w.drive, hd_quantised(targets[j], resolution), duration)
+            hd_start_motion(self.w.servos + j, self.w.drive, hd_quantise(targets[j], resolution), duration)
 
     def predict(self, targets, double period, double h, int64_t steps, positions, rotations, joints) -> None:
         """Predict from the present state under targets (K, n) [rad], one every period [s]; nothing is changed by it.

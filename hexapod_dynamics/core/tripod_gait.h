@@ -72,7 +72,7 @@ static inline struct hd_xy hd_tripod_target(const struct hd_tripod *g, int i, do
 {
     const struct hd_xy a = hd_stroke(g, i, g->state.twist);
     const double *at = g->legs[i].foothold;
-    return hd_carried(at[0] + 0.5 * a.x, at[1] + 0.5 * a.y, g->state.twist, (s - 1.0) * 0.5 * g->parameters.period);
+    return hd_place_after(at[0] + 0.5 * a.x, at[1] + 0.5 * a.y, g->state.twist, (s - 1.0) * 0.5 * g->parameters.period);
 }
 
 /* Place the swinging foot at the fraction s of its swing; return its rates in base_link [m/s]. */
@@ -102,7 +102,7 @@ static inline void hd_tripod_lift_off(struct hd_tripod *g, int i, double since)
     struct hd_tripod_foot *foot = g->feet + i;
     foot->lift_off[0] = foot->place[0], foot->lift_off[1] = foot->place[1];
     if (g->parameters.profile != HD_HALF_SINE)
-        hd_carry(foot->lift_off, g->state.twist, since);
+        hd_move_point(foot->lift_off, g->state.twist, since);
     const struct hd_xy to = hd_tripod_target(g, i, 2.0 * since / g->parameters.period);
     foot->touch_down[0] = to.x, foot->touch_down[1] = to.y;
 }
@@ -128,17 +128,17 @@ static inline void hd_tripod_advance_foot(struct hd_tripod *g, int i, double p, 
     const double period = g->parameters.period, *twist = g->state.twist, rest = hd_most(0.0, dt - left);
     const int changes = dt > left - HD_ON_THE_BOUNDARY * period;
     if (p < 0.5) {
-        hd_carry(foot->place, twist, changes ? left : dt);
+        hd_move_point(foot->place, twist, changes ? left : dt);
         if (changes)
             hd_tripod_lift_off(g, i, rest);
     } else if (changes) {
-        hd_carry(foot->lift_off, twist, left);
-        hd_carry(foot->touch_down, twist, left);
+        hd_move_point(foot->lift_off, twist, left);
+        hd_move_point(foot->touch_down, twist, left);
         hd_tripod_swing(g, i, 1.0);
-        hd_carry(foot->place, twist, rest);
+        hd_move_point(foot->place, twist, rest);
     } else if (g->parameters.profile != HD_HALF_SINE) {
-        hd_carry(foot->lift_off, twist, dt);
-        hd_carry(foot->touch_down, twist, dt);
+        hd_move_point(foot->lift_off, twist, dt);
+        hd_move_point(foot->touch_down, twist, dt);
         const double s = 2.0 * (p + dt / period) - 1.0;
         const struct hd_xy to = hd_tripod_target(g, i, s);
         const double gain = hd_least(1.0, HD_RETARGETING * (1.0 - s) * 2.0 * dt / period);

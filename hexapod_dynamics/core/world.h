@@ -95,13 +95,13 @@ struct hd_servo {
 };
 
 /* The multiple of the resolution nearest to an angle, halves to even; the angle itself if the resolution is 0. */
-static inline double hd_quantised(double angle, double resolution)
+static inline double hd_quantise(double angle, double resolution)
 {
     return resolution == 0.0 ? angle : rint(angle / resolution) * resolution;
 }
 
 /* Send a servo to a target in a duration [s], uniformly, within its speed limit. */
-static inline void hd_send(struct hd_servo *s, const struct hd_drive *drive, double target, double duration)
+static inline void hd_start_motion(struct hd_servo *s, const struct hd_drive *drive, double target, double duration)
 {
     const double distance = fabs(target - s->setpoint);
     s->target = target;

@@ -102,10 +102,10 @@ class SteppedModel(_core.Simulation):
         locking = self.morphology.moving_mask & morphology.existing_mask & ~morphology.moving_mask
         momentum = None
         if np.any(self.nu[6:][locking]):
-            super().set_morphology(_unlock(morphology, locking))  # just before the impact
+            self.model.change_morphology(_unlock(morphology, locking))  # just before the impact
             momentum = np.zeros_like(self.nu)
             self.inertial(self.nu, momentum)
-        super().set_morphology(morphology)
+        self.model.change_morphology(morphology)
         self.morphology = morphology
         self.apply_joint_constraints()
         if momentum is not None:
