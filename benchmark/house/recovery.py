@@ -11,7 +11,7 @@ from house.robot import House
 from house.table_walk import TableWalk
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.detection.features import what_is_left
+from hexapod_dynamics.detection.features import find_remaining
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, plan_tripod
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
@@ -88,7 +88,7 @@ class Detection:
             self._due += PERIODS["detection"]
             for decision in detection.update(t).declare:
                 detection.set_morphology(self._declarations.change(t, decision.values))
-        return tuple(np.flatnonzero(what_is_left(self._declarations.morphology) < 1.0).tolist())
+        return tuple(np.flatnonzero(find_remaining(self._declarations.morphology) < 1.0).tolist())
 
 
 class Recovery:

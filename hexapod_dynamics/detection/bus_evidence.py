@@ -52,7 +52,7 @@ class BusEvidence:
         self._torque_off_since = np.full(n, np.inf)
         self._back = np.zeros(n, np.int64)  # answers of servos that are declared missing
 
-    def measured(self, time: float, joint: int) -> None:
+    def add_reading(self, time: float, joint: int) -> None:
         """Register a reading of a joint."""
         self._first = min(self._first, time)
         self._clock = self._clock_at(time)
@@ -87,7 +87,7 @@ class BusEvidence:
         self._torque_off_since = np.where(torque_off, np.minimum(self._torque_off_since, time), np.inf)
         self._torque_off[:] = torque_off
 
-    def missing_answered(self, answering: np.ndarray) -> None:
+    def add_answers_of_missing(self, answering: np.ndarray) -> None:
         """Register which of the servos that are declared missing answered (n,) bool in one polling round."""
         self._back = np.where(answering, self._back + 1, 0)
 
@@ -116,7 +116,7 @@ class BusEvidence:
             )
         )
 
-    def passed_over(self, expected: np.ndarray) -> np.ndarray:
+    def find_passed_over(self, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool that were left out of the last one and a half polling rounds.
 
         Since the last reading of such a servo at least a third of the expected ones were read, 1.5 times on average.
@@ -134,7 +134,7 @@ class BusEvidence:
         if not np.isfinite(answered).any():
             return np.zeros(len(self.answered_at), bool)
         # For a servo that never answered, the time counts from the first answer of any servo.
-        over = expected & self.passed_over(expected)
+        over = expected & self.find_passed_over(expected)
         if not over.any():
             return over
         age = self._clock_at(time) - self._clock_answered
@@ -162,7 +162,7 @@ class BusEvidence:
         limit = max(OVERDUE_SILENCES * self._after, OVERDUE_ROUNDS * self.pace(time, expected))
         return expected & (time - self.answered_at > limit)
 
-    def dead(self, time: float) -> bool:
+    def is_bus_dead(self, time: float) -> bool:
         """Return True if no servo was read in three times `silent_after`, so that the bus is no evidence."""
         return not np.any(time - self.answered_at < 3.0 * self._after)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
-from hexapod_dynamics.detection.hypotheses import limp, locked, missing, part_of
+from hexapod_dynamics.detection.hypotheses import limp, locked, missing, name_part
 from hexapod_dynamics.robot import Morphology, Robot
 
 ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
@@ -125,7 +125,7 @@ class DecisionMaker:
         self._asked = {key: one for key, one in self._asked.items() if one[0] > oldest}
         self._found = {key: one for key, one in self._found.items() if key in self._asked or self._is_own(key)}
 
-    def knows(self, values: Mapping[str, Value]) -> bool:
+    def has_declared(self, values: Mapping[str, Value]) -> bool:
         """Return whether `findings` has a declaration of this part and kind of damage, a lock at any angle, or whether
         nothing is known as yet, because the leg is just back.
         """
@@ -156,7 +156,7 @@ class DecisionMaker:
 
         Three legs without torque are a fault of the bus, as three silent ones are unless `are_lost(silent chains)`.
         """
-        if evidence.dead(time):
+        if evidence.is_bus_dead(time):
             return []
         self._drop_refuted(time, evidence)
         found = []
@@ -178,7 +178,7 @@ class DecisionMaker:
         limps = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask).tolist()
         if limps != self._limps[1]:
             self._limps = time, limps
-        legs = {part_of(self.robot, joint).partition(".")[0] for joint in limps}
+        legs = {name_part(self.robot, joint).partition(".")[0] for joint in limps}
         if len(legs) < MANY and time - self._limps[0] >= SETTLED:
             for joint in limps:
                 what = limp(self.robot, joint)
@@ -200,7 +200,7 @@ class DecisionMaker:
                 del self._found[key]
                 # It may be declared all the same: the request is under way.
                 self._asked[key] = min(asked, time - REPEAT_AFTER), one
-                leg = part_of(self.robot, joints[0]).partition(".")[0]
+                leg = name_part(self.robot, joints[0]).partition(".")[0]
                 self._returns[leg] = time + RETURNS
                 mute = [joint for joint in self.robot.leg_joints(leg) if evidence.silence(time, [joint]) >= silence]
                 evidence.expect(time, np.isin(np.arange(self.robot.joint_count), mute))
@@ -211,7 +211,7 @@ class DecisionMaker:
             return []
         if silence.alone:
             joint = silence.joints[0]
-            part = part_of(self.robot, joint)
+            part = name_part(self.robot, joint)
             what = locked(self.robot, joint, angles[joint] if np.isfinite(angles[joint]) else 0.0)
             text = (
                 f"{part} not to be used: no answer from its servo for {age:.1f} s, though servos further out "
@@ -245,11 +245,11 @@ class DecisionMaker:
 
     # ---- joints ------------------------------------------------------------------------------------------------------
 
-    def own_joints(self) -> dict[int, float | None]:
+    def find_own_joints(self) -> dict[int, float | None]:
         """Return the joints that this detector has declared locked, with the angle [rad], or limp: None."""
         found: dict[int, float | None] = {}
         for joint in range(self.robot.joint_count):
-            part = part_of(self.robot, joint)
+            part = name_part(self.robot, joint)
             if self.own.get(f"locked.{part}") is True and f"locked_at.{part}" in self.own:
                 found[joint] = float(self.own[f"locked_at.{part}"])
             elif self.own.get(f"limp.{part}") is True:
@@ -260,7 +260,7 @@ class DecisionMaker:
         """Restore joints that this detector declared and that are intact again."""
         found = []
         for joint in joints:
-            part = part_of(self.robot, joint)
+            part = name_part(self.robot, joint)
             kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
             text = f"{part} back: it stands where its command is again, and was {kind} (p = 0.990)"
             found += self.decide(time, "restore", f"{part} back", {f"{kind}.{part}": False}, 0.99, text, time)

@@ -17,8 +17,8 @@ import numpy as np
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
-from hexapod_dynamics.detection.features import STEP, FeatureExtractor, evidence, setpoints_move
-from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, part_of, short
+from hexapod_dynamics.detection.features import STEP, FeatureExtractor, are_setpoints_moving, evidence
+from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, name_part, short
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST, Network, Weights
 from hexapod_dynamics.detection.posterior import Judgement, Posterior
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
@@ -67,7 +67,7 @@ class DamageDetector:
     ) -> None:
         self.robot = robot
         self.settings = s = settings or DetectorSettings()
-        self.weights = weights or Weights.of(robot)
+        self.weights = weights or Weights.load_for_robot(robot)
         self.morphology = Morphology.whole(robot)
         legs = len(robot.legs)
         self._network = network or Network(self.weights, legs)
@@ -111,11 +111,11 @@ class DamageDetector:
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
         """Add the angle [rad] of a joint that was read at `time` [s]."""
-        self._timing.reading(time)
-        self.features.reading(time, joint, angle)
+        self._timing.add_reading(time)
+        self.features.add_reading(time, joint, angle)
         self._angle[joint] = angle
-        self.bus_evidence.measured(time, joint)
-        self._recovered.reading(time, joint, angle, float(self._commanded[joint]))
+        self.bus_evidence.add_reading(time, joint)
+        self._recovered.add_reading(time, joint, angle, float(self._commanded[joint]))
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Add the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
@@ -123,7 +123,7 @@ class DamageDetector:
         if not np.isfinite([yaw, pitch, roll]).all():
             raise HexapodError(f"rotation: {np.asarray(rotation).tolist()} is not finite")
         self._last_attitude = time
-        self.features.attitude(time, roll, pitch, yaw)
+        self.features.add_attitude(time, roll, pitch, yaw)
 
     def bus(self, time: float, silent: np.ndarray, torque_off: np.ndarray, answering: np.ndarray | None = None) -> None:
         """Add a report of the servo bus, (n,) bool each: silent servos, servos that switched their torque off.
@@ -132,7 +132,7 @@ class DamageDetector:
         """
         self.bus_evidence.report(time, np.asarray(silent, bool), np.asarray(torque_off, bool))
         if answering is not None:
-            self.bus_evidence.missing_answered(np.asarray(answering, bool))
+            self.bus_evidence.add_answers_of_missing(np.asarray(answering, bool))
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the declared morphology; values that this detector declared, but that were changed since, are no
@@ -141,7 +141,7 @@ class DamageDetector:
         if morphology == self.morphology:
             return
         self.decisions.follow(self.morphology, morphology)
-        self._recovered.watch(self.decisions.own_joints())
+        self._recovered.watch(self.decisions.find_own_joints())
         before = self.features.left
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
@@ -156,23 +156,23 @@ class DamageDetector:
         self.posterior.forget()
         self._recovered.forget()
 
-    def disturb(self, time: float) -> None:
+    def ignore_evidence(self, time: float) -> None:
         """Restart and ignore evidence for some seconds, because a late caller made the times of its data wrong."""
         self.restart()
         self._timing.ignore(time)
 
-    def off_its_feet(self, time: float) -> None:
+    def ignore_fall(self, time: float) -> None:
         """Ignore joints and the body for some seconds: the robot lies after a fall, or is getting up."""
         if self.features.model.started:
             self.restart()
         self._timing.ignore(time)
 
-    def braces(self, time: float) -> None:
+    def note_brace(self, time: float) -> None:
         """Note that the robot braces against a push: what the body does then is no evidence.
 
         The brace's set-points are commands like all others, so the model continues.
         """
-        self.features.braces(time)
+        self.features.note_brace(time)
         self._braced = True
 
     # ---- what follows ------------------------------------------------------------------------------------------------
@@ -183,13 +183,13 @@ class DamageDetector:
         Raises HexapodError if the model is not finite; call `restart` then.
         """
         self.time = time
-        self.decisions.drop_ended(time, self.following and self.posterior.walks and not self.disturbed)
+        self.decisions.drop_ended(time, self.following and self.posterior.is_walking and not self.disturbed)
         if self._timing.update(time) and self.features.model.started:
             self.restart()
         if not self.settings.comparable:
             self.features.restart()  # what it has kept since the last call is not needed
             return self._from_bus(time)
-        if self._timing.recent(time):  # the model does not start yet, because further data may be late, too
+        if self._timing.was_late_recently(time):  # the model does not start yet, because further data may be late, too
             self.features.restart()
             return self._from_bus(time)
         found = self._from_bus(time)
@@ -211,14 +211,14 @@ class DamageDetector:
             return []
         self._leg_loss.update(time)
         p, intact = self._network.step(features), (self.features.left == 1.0) & (time >= self._returns)
-        self.posterior.update(time, p, setpoints_move(features), intact, self._answering(time))
+        self.posterior.update(time, p, are_setpoints_moving(features), intact, self._find_answering(time))
         if braced:
             self.posterior.hold()
         if self.disturbed or time < self._judged_from:
             self.posterior.hold()
             return []
         found = self._restore_recovered(time)
-        for judgement in self.posterior.decide(time, self._stands):
+        for judgement in self.posterior.decide(time, self._is_still):
             what = self._hypothesis(judgement)
             text = self._sentence(what, judgement)
             found += self.decisions.decide(
@@ -226,7 +226,7 @@ class DamageDetector:
             )
         return found
 
-    def _answering(self, time: float) -> np.ndarray:
+    def _find_answering(self, time: float) -> np.ndarray:
         """Return of which legs (legs,) all servos answer."""
         morphology, bus = self.morphology, self.bus_evidence
         expected = morphology.existing_mask & morphology.moving_mask
@@ -234,9 +234,9 @@ class DamageDetector:
         joints = [self.robot.leg_joints(name) for name in self.robot.leg_names]
         return np.array([not mute[part.start : part.stop].any() for part in joints])
 
-    def _stands(self, leg: int, place: int, since: float) -> bool | None:
+    def _is_still(self, leg: int, place: int, since: float) -> bool | None:
         joint = int(self.features.slots[leg, place])
-        return self.features.stands(joint, since) if joint < self.robot.joint_count else None
+        return self.features.is_still(joint, since) if joint < self.robot.joint_count else None
 
     def _hypothesis(self, judgement: Judgement) -> Hypothesis:
         leg = self.robot.legs[judgement.leg]
@@ -253,12 +253,12 @@ class DamageDetector:
     def _restore_recovered(self, time: float) -> list[Decision]:
         """Restore joints that this detector has declared locked or limp and that are intact again."""
         torque_off = self.bus_evidence.torque_off(time)
-        joints = [joint for joint in self._recovered.recovered(time) if not torque_off[joint]]
+        joints = [joint for joint in self._recovered.find_recovered(time) if not torque_off[joint]]
         found = self.decisions.from_recovered(time, joints)
         for decision in found:
             for joint in joints:
-                if part_of(self.robot, joint) == decision.name.removesuffix(" back"):
-                    self._recovered.taken_back(joint)
+                if name_part(self.robot, joint) == decision.name.removesuffix(" back"):
+                    self._recovered.note_restored(joint)
         return found
 
     def _from_bus(self, time: float) -> list[Decision]:
@@ -275,9 +275,9 @@ class DamageDetector:
 
     # ---- what it asks for --------------------------------------------------------------------------------------------
 
-    def ambiguous(self, time: float) -> tuple[str, str] | None:
+    def find_ambiguous(self, time: float) -> tuple[str, str] | None:
         """Return the leg that may be damaged at `time` [s], and why that is not decided; None if there is none."""
-        waiting = [one for one in self.posterior.suspected() if time - one.since >= PROBE_AFTER]
+        waiting = [one for one in self.posterior.list_suspected() if time - one.since >= PROBE_AFTER]
         if self.disturbed or not waiting:
             return None
         first, names = waiting[0], self.robot.leg_names
@@ -290,7 +290,7 @@ class DamageDetector:
         """Return the leg whose foot the gait is to press down now (`Gait.contact_probe`), once for each probe, at most
         every 8 s; None: none.
         """
-        found = self.ambiguous(time) if self.following and time - self._probed >= 8.0 else None
+        found = self.find_ambiguous(time) if self.following and time - self._probed >= 8.0 else None
         if found is None:
             return None
         self._probed = time
@@ -304,14 +304,14 @@ class DamageDetector:
         if self.disturbed or not self.following or time < self._judged_from:
             return None
         joint = self._recovered.retest(time)
-        return None if joint is None else part_of(self.robot, joint)
+        return None if joint is None else name_part(self.robot, joint)
 
     def findings(self) -> list[Finding]:
         """Return the current Findings, declared ones first."""
         found = self.decisions.findings()
-        for one in self.posterior.suspected() if self._latest is not None else ():
+        for one in self.posterior.list_suspected() if self._latest is not None else ():
             what = self._hypothesis(one)
-            if not self.decisions.knows(what.values):
+            if not self.decisions.has_declared(what.values):
                 lasting = self.time - one.since >= PROBE_AFTER
                 found.append(Finding(what.name, one.probability, self._sentence(what, one), one.since, False, lasting))
         return found
@@ -319,7 +319,7 @@ class DamageDetector:
     def missing_inputs(self, time: float) -> list[str]:
         """Return a description of the measurements that are missing at `time`; empty if none is missing."""
         missing = []
-        if self.bus_evidence.dead(time):
+        if self.bus_evidence.is_bus_dead(time):
             missing.append("no joint is measured: damage cannot be detected")
         if not self.following:
             missing.append("the servos do not execute joint_commands: only silent servos can be found")

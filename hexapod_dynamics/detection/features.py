@@ -22,7 +22,7 @@ import numpy as np
 
 from hexapod_dynamics.detection.running_model import RunningModel
 from hexapod_dynamics.detection.settings import DetectorSettings
-from hexapod_dynamics.detection.timing import common_lag
+from hexapod_dynamics.detection.timing import find_lag
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -118,9 +118,9 @@ class _Attitude(NamedTuple):
 class FeatureExtractor:
     """Runs the model of the declared robot and computes features; times are seconds on one clock.
 
-    Give `command`, `reading` and `attitude` as they arrive, then call `step` every STEP. model: the RunningModel.
-    lean (2,): roll and pitch [rad] beyond the model's and what the ground explains. left (legs,): `what_is_left` of the
-    declared robot.
+    Give `command`, `add_reading` and `add_attitude` as they arrive, then call `step` every STEP. model: RunningModel.
+    lean (2,): roll and pitch [rad] beyond the model's and what the ground explains. left (legs,): of the declared
+    robot, see `find_remaining`.
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
@@ -138,7 +138,7 @@ class FeatureExtractor:
         self.slots = np.full((legs, JOINTS), n)
         for k, leg in enumerate(robot.legs):
             joints = robot.leg_joints(leg.name)
-            chosen = joint_slots(len(leg.links))
+            chosen = find_joint_slots(len(leg.links))
             self.slots[k, : len(chosen)] = [joints[link] for link in chosen]
         self._sign = np.zeros(n + 1)  # of each joint, and 0 for that place
         self._residuals = _Regression(n, (0.3, 2.5 * DEGREE, 0.02, 0.5 * DEGREE), 0.6 * DEGREE, 0.99, 1.2 * DEGREE)
@@ -152,7 +152,7 @@ class FeatureExtractor:
         self._moving: deque[tuple[int, float, float]] = deque(maxlen=2 * n)  # joint, residual, rate of readings
         self._leans: deque[float] = deque(maxlen=DELAY)  # squares [rad^2] that do not count yet
         self.unevenness = 0.0  # [rad] root mean square of the lean, until DELAY ago: the ground's
-        self.left = what_is_left(self.morphology)
+        self.left = find_remaining(self.morphology)
         self._changed = self._braced = -math.inf
         self._forget()
 
@@ -171,23 +171,23 @@ class FeatureExtractor:
         """Add a command (n,) [rad], NaN: none; torques (n,) [N m]: feed-forward."""
         self.model.command(time, positions, torques)
 
-    def reading(self, time: float, joint: int, angle: float) -> None:
+    def add_reading(self, time: float, joint: int, angle: float) -> None:
         """Add the angle [rad] of a joint, read at a time [s]."""
         self._readings.append((time, joint, angle))
         self._angle[joint] = angle
 
-    def attitude(self, time: float, roll: float, pitch: float, yaw: float) -> None:
+    def add_attitude(self, time: float, roll: float, pitch: float, yaw: float) -> None:
         """Add the attitude [rad] of base_link."""
         self._attitudes.append(_Attitude(time, roll, pitch, yaw))
 
-    def braces(self, time: float) -> None:
+    def note_brace(self, time: float) -> None:
         """Note that the robot braces against a push."""
         self._braced = time
 
     def set_morphology(self, time: float, morphology: Morphology) -> None:
         """Change the declared morphology; the running model continues with it."""
         self.morphology, self._changed = morphology, time
-        self.left = what_is_left(morphology)
+        self.left = find_remaining(morphology)
         self._angle[~morphology.existing_mask] = np.nan
         self._residuals.forget_waiting()
         self._slope.forget_waiting()
@@ -232,9 +232,9 @@ class FeatureExtractor:
         if len(self._moving) < self.robot.joint_count or self._step <= STARTS:
             return math.nan
         joints, residuals, rates = (np.array(values) for values in zip(*self._moving, strict=True))
-        return common_lag(joints, residuals, rates)
+        return find_lag(joints, residuals, rates)
 
-    def stands(self, joint: int, since: float) -> bool | None:
+    def is_still(self, joint: int, since: float) -> bool | None:
         """Whether the readings of a joint stand still since a time [s] while the model moves; None: not known yet."""
         rows = np.array([row for row in self._recent[joint] if row[0] >= since])
         if len(rows) < 2:
@@ -341,12 +341,12 @@ class FeatureExtractor:
         return np.clip(found, -LARGEST, LARGEST).astype(np.float32)
 
 
-def joint_slots(links: int) -> tuple[int, ...]:
+def find_joint_slots(links: int) -> tuple[int, ...]:
     """Return which links of a leg the network's three joints are: the first, the last, and the one before it."""
     return (0, links - 2, links - 1) if links >= JOINTS else tuple(range(links))
 
 
-def what_is_left(morphology: Morphology) -> np.ndarray:
+def find_remaining(morphology: Morphology) -> np.ndarray:
     """Return the smallest remaining share of the links of each leg (legs,), 0 if one of its joints does not work."""
     robot, driven = morphology.robot, morphology.driven_mask
     left = [
@@ -357,7 +357,7 @@ def what_is_left(morphology: Morphology) -> np.ndarray:
     return np.array(left, float)
 
 
-def setpoints_move(features: np.ndarray) -> bool:
+def are_setpoints_moving(features: np.ndarray) -> bool:
     """Whether the set-points move: a robot that stands shows nothing new."""
     return bool(features[0, _MOTION] > 0.1)
 

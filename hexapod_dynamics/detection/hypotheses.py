@@ -30,18 +30,18 @@ def short(robot: Robot, leg: str, fraction: float) -> Hypothesis:
 
 def limp(robot: Robot, joint: int) -> Hypothesis:
     """The servo of the joint (index) gives no torque."""
-    part = part_of(robot, joint)
+    part = name_part(robot, joint)
     return Hypothesis(f"{part} limp", {f"limp.{part}": True})
 
 
 def locked(robot: Robot, joint: int, angle: float) -> Hypothesis:
     """The joint (index) is stuck at an angle [rad]."""
-    part = part_of(robot, joint)
+    part = name_part(robot, joint)
     values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
     return Hypothesis(f"{part} locked at {angle:.2f} rad", values)
 
 
-def part_of(robot: Robot, joint: int) -> str:
+def name_part(robot: Robot, joint: int) -> str:
     """Name of the part ("RM.femur") that a joint index moves."""
     for leg in robot.legs:
         joints = robot.leg_joints(leg.name)

@@ -31,7 +31,7 @@ CLASSES = 2 + 2 * JOINTS
 PACKAGED = Path(__file__).parent / "weights.npz"
 
 
-def digest() -> str:
+def compute_digest() -> str:
     """Return a short text that changes with what the features are."""
     text = json.dumps([OF_JOINT, OF_LEG, JOINTS, LARGEST, STEP, DILATIONS])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -70,14 +70,14 @@ class Weights:
             raise HexapodError(f"{path}: {error.strerror or error}; make it by train_detector") from None
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
             raise HexapodError(f"{path}: no weights of the damage detector; make them by train_detector") from None
-        if of != digest():
+        if of != compute_digest():
             raise HexapodError(f"{path}: weights of other features; make them again by train_detector")
         found = cls(layers, thresholds, made)
-        if not found.fit():
+        if not found.is_consistent():
             raise HexapodError(f"{path}: weights of wrong sizes, or not finite; make them again by train_detector")
         return found
 
-    def fit(self) -> bool:
+    def is_consistent(self) -> bool:
         """Return whether all layers are there with sizes that fit each other, and all numbers are finite."""
         given = {name: array.shape for name, array in self.layers.items()}
         sizes = given.get("encoder.weight", ()), given.get("pool.0.weight", ())
@@ -94,17 +94,17 @@ class Weights:
         """Write the file."""
         halves: dict[str, Any] = {name: array.astype(np.float16) for name, array in self.layers.items()}
         np.savez_compressed(
-            path, thresholds=self.thresholds, made=json.dumps(self.made | {"digest": digest()}), **halves
+            path, thresholds=self.thresholds, made=json.dumps(self.made | {"digest": compute_digest()}), **halves
         )
 
     @classmethod
-    def joined(cls, some: Sequence[Weights]) -> Weights:
+    def join(cls, some: Sequence[Weights]) -> Weights:
         """Return the networks of several files as one, with the thresholds of the first."""
         layers = {name: np.concatenate([one.layers[name] for one in some]) for name in some[0].layers}
         return cls(layers, some[0].thresholds, some[0].made | {"networks": len(layers["encoder.bias"])})
 
     @classmethod
-    def of(cls, robot: Robot) -> Weights:
+    def load_for_robot(cls, robot: Robot) -> Weights:
         """Return the weights of detector_NAME.npz beside the robot's file, else the packaged ones."""
         own = find_own_file(robot, f"detector_{robot.name}.npz")
         return cls.load(own) if own else cls.load()

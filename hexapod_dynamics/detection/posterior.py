@@ -103,7 +103,7 @@ class Posterior:
         self._suspected[suspected, 1] = time
 
     @property
-    def walks(self) -> bool:
+    def is_walking(self) -> bool:
         """Whether the set-points have moved lately."""
         return sum(self._moved) >= MOVED[0]
 
@@ -114,7 +114,7 @@ class Posterior:
         move; None: not known.
         """
         over = np.isfinite(self._over)
-        if not over.any() or not self.walks:
+        if not over.any() or not self.is_walking:
             return []
         waited = time - float(self._over.min()) + 0.5 * STEP
         foot = self.odds[:, 0]
@@ -145,7 +145,7 @@ class Posterior:
         beyond = self.odds[leg] - self._thresholds
         return bool(beyond[0] >= beyond[1])
 
-    def suspected(self) -> list[Judgement]:
+    def list_suspected(self) -> list[Judgement]:
         """Return the legs that are suspected now, the most likely first."""
         found = []
         for leg in np.flatnonzero(np.isfinite(self._suspected[:, 0])).tolist():

@@ -51,7 +51,7 @@ class RecoveredJoints:
             if joint not in self._taken_back
         }
 
-    def taken_back(self, joint: int) -> None:
+    def note_restored(self, joint: int) -> None:
         """Note that a joint was restored; each joint is restored once."""
         self._taken_back.add(joint)
         self._watched.pop(joint, None)
@@ -76,7 +76,7 @@ class RecoveredJoints:
         self._last_trial = time
         return joint
 
-    def reading(self, time: float, joint: int, angle: float, command: float) -> None:
+    def add_reading(self, time: float, joint: int, angle: float, command: float) -> None:
         """Use a reading [rad] of a joint; command [rad]: its last one, NaN: none."""
         one = self._watched.get(joint)
         if one is None:
@@ -97,7 +97,7 @@ class RecoveredJoints:
             one.low = one.high = angle
         one.since, one.count = min(one.since, time), one.count + 1
 
-    def recovered(self, time: float) -> list[int]:
+    def find_recovered(self, time: float) -> list[int]:
         """Return the joints that are intact again."""
         enough, lasts = READINGS, STANDS_FOR
         return [joint for joint, one in self._watched.items() if one.count >= enough and time - one.since >= lasts]

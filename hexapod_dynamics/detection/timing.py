@@ -34,7 +34,7 @@ class Timing:
         """Note a command with its time."""
         self._command = min(self._command, time)
 
-    def reading(self, time: float) -> None:
+    def add_reading(self, time: float) -> None:
         """Note a reading with its time."""
         self._reading = min(self._reading, time)
         if math.isfinite(self._last_reading):
@@ -82,12 +82,12 @@ class Timing:
         self._until = time + IGNORED_FOR
         self.disturbed = True
 
-    def recent(self, time: float) -> bool:
+    def was_late_recently(self, time: float) -> bool:
         """Return True if commands or readings were late a moment ago, and more may be."""
         return time - self._last_late < 0.3  # [s] without a sign, after which the model starts again
 
 
-def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> float:
+def find_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> float:
     """Return by how much [s] all joints are behind the model, NaN if too few move: joints (m,), their residuals
     [rad] and modelled rates [rad/s] at the times of m readings.
 

@@ -36,7 +36,7 @@ class _Block(NamedTuple):
     active: np.ndarray  # where its rectifier lets through
 
 
-def _later(x: np.ndarray, steps: int) -> np.ndarray:
+def _shift_later(x: np.ndarray, steps: int) -> np.ndarray:
     """Return x (windows, T, ...) later by some steps, or earlier by a negative number of them; 0 where nothing is."""
     found = np.zeros_like(x)
     if steps > 0:
@@ -51,7 +51,7 @@ def _linear(layers: Layers, name: str, x: np.ndarray) -> np.ndarray:
     return x @ layers[f"{name}.weight"].T + layers[f"{name}.bias"]
 
 
-def loss_and_gradients(
+def compute_gradients(
     layers: Layers, features: np.ndarray, classes: np.ndarray, weights: np.ndarray
 ) -> tuple[float, Layers]:
     """Return the mean cross entropy and its gradients.
@@ -71,7 +71,7 @@ def loss_and_gradients(
         largest = pooled.argmax(axis=2, keepdims=True)
         shared = np.concatenate([pooled.mean(axis=2, keepdims=True), np.take_along_axis(pooled, largest, 2)], axis=-1)
         shared = np.broadcast_to(shared, (*h.shape[:3], shared.shape[3]))
-        seen = np.concatenate([_later(h, 2 * dilation), _later(h, dilation), h, shared], axis=-1)
+        seen = np.concatenate([_shift_later(h, 2 * dilation), _shift_later(h, dilation), h, shared], axis=-1)
         z = _linear(layers, f"convolution.{k}", seen)
         blocks.append(_Block(seen, pooled, largest, z > 0.0))
         h = h + np.maximum(z, 0.0)
@@ -112,7 +112,7 @@ def _through(layers: Layers, gradients: Layers, k: int, block: _Block, d: np.nda
     np.put_along_axis(d_pooled, block.largest, np.take_along_axis(d_pooled, block.largest, 2) + d_largest, 2)
     d_pooled *= block.pooled > 0.0
     _add(gradients, f"pool.{k}", d_pooled, block.seen[..., 2 * HIDDEN : 3 * HIDDEN])
-    before = d + _later(two, -2 * dilation) + _later(one, -dilation) + now
+    before = d + _shift_later(two, -2 * dilation) + _shift_later(one, -dilation) + now
     return before + d_pooled @ layers[f"pool.{k}.weight"]
 
 

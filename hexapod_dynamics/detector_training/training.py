@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.detection.detector import SETTLES, DamageDetector
-from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, setpoints_move
+from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, are_setpoints_moving
 from hexapod_dynamics.detection.network import CLASSES, INTACT, Network, Weights
 from hexapod_dynamics.detection.posterior import Posterior
-from hexapod_dynamics.detector_training.gradients import AdamW, loss_and_gradients, random_layers
+from hexapod_dynamics.detector_training.gradients import AdamW, compute_gradients, random_layers
 from hexapod_dynamics.detector_training.walks import DamageWalk
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
@@ -92,7 +92,7 @@ def make_example(robot: Robot, seed: int, physics: str) -> Example:
     recorder = FeatureRecorder(len(robot.legs))
     walk = DamageWalk(robot, seed, physics, _Recorded(robot, seed, recorder))
     with closing(walk.walk.onboard):
-        for recorder.time in walk.steps():
+        for recorder.time in walk.simulate():
             pass
     times = np.array(recorder.times)
     classes = np.zeros((len(times), len(robot.legs)), np.int8)
@@ -191,7 +191,7 @@ def train(
         parts = zip(*(windows.draw() for _ in range(32)), strict=True)  # a step's examples
         x, classes, weights = (np.array(part) for part in parts)
         x += 0.03 * noise.standard_normal(x.shape, np.float32)
-        loss, gradients = loss_and_gradients(layers, x, classes, weights.astype(np.float32))
+        loss, gradients = compute_gradients(layers, x, classes, weights.astype(np.float32))
         optimiser.step(gradients)
         mean = loss if step == 0 else 0.98 * mean + 0.02 * loss
         if step % 100 == 99 or step == steps - 1:
@@ -216,8 +216,8 @@ def log_odds(weights: Weights, example: Example) -> np.ndarray:
             network.reset()
             posterior.forget()
         p, intact = network.step(features), features[:, LEFT] == 1.0
-        posterior.update(example.times[k], p, setpoints_move(features), intact, np.ones(legs, bool))
-        if example.times[k] - began >= SETTLES and posterior.walks:
+        posterior.update(example.times[k], p, are_setpoints_moving(features), intact, np.ones(legs, bool))
+        if example.times[k] - began >= SETTLES and posterior.is_walking:
             odds[k] = posterior.odds
     return odds
 

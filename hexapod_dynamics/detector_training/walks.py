@@ -29,7 +29,7 @@ import numpy as np
 
 from hexapod_dynamics.detection import DamageDetector
 from hexapod_dynamics.detection.detector import STUMP
-from hexapod_dynamics.detection.features import joint_slots
+from hexapod_dynamics.detection.features import find_joint_slots
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.prediction import PredictionSettings
@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class DamageWalk:
-    """One random walk; `steps` simulates it. changes: what is lost and not declared, for the network's labels.
+    """One random walk; `simulate` simulates it. changes: what is lost and not declared, for the network's labels.
 
     Args:
         robot: Robot; its legs may have any number of joints.
@@ -175,7 +175,7 @@ class DamageWalk:
 
     # ---- what happens ------------------------------------------------------------------------------------------------
 
-    def steps(self) -> Iterator[float]:
+    def simulate(self) -> Iterator[float]:
         """Simulate the walk, 20 ms for each time [s] that is yielded."""
         random, walk = self.random, self.walk
         healthy = self.kind == "healthy"
@@ -252,7 +252,7 @@ class DamageWalk:
         declared, broken = self.walk.onboard.morphology, self.broken
         found = np.zeros(len(self.robot.legs), np.int8)
         for k, leg in enumerate(self.robot.legs):
-            for slot, link in enumerate(joint_slots(len(leg.links))):
+            for slot, link in enumerate(find_joint_slots(len(leg.links))):
                 part = leg.name, leg.link_names[link]
                 if broken.is_limp(*part) and not declared.is_limp(*part):
                     found[k] = LIMP + slot

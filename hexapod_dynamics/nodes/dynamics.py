@@ -15,9 +15,9 @@ from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.nodes.messages import format_pose
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.onboard.inputs import NOT_GIVEN
-from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
+from hexapod_dynamics.onboard.prediction import SILENT_AFTER, Prediction, PredictionSettings
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology

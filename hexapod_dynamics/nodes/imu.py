@@ -17,8 +17,8 @@ from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Chip, Mpu6050Settings,
 from hexapod_dynamics.drivers.imu.reader import ImuReader, ImuSource, RelayedImu
 from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
 from hexapod_dynamics.nodes.messages import StampConverter, fill_transform, transform
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
-from hexapod_dynamics.onboard.inputs import Vector, stamp_refusal
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
+from hexapod_dynamics.onboard.inputs import Vector, find_stamp_refusal
 from hexapod_dynamics.parameters.imu import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, make_frame_name
@@ -119,7 +119,7 @@ class ImuNode(RobotNode):
         if reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
             self.reader.health.count_error("refused", next(iter(self.faults.recent(now)), missing))
-        elif refusal := stamp_refusal(age, 1.0):
+        elif refusal := find_stamp_refusal(age, 1.0):
             self.reader.health.count_error("refused", f"imu/data_raw: {refusal}")
         else:
             sample = Sample(reading.chip_force, reading.chip_rate, math.nan, False, b"")

@@ -8,8 +8,8 @@ from functools import partial
 
 from builtin_interfaces.msg import Time
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, imu_quantities, stamp_refusal
+from hexapod_dynamics.nodes.morphology_messages import read_values
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, find_stamp_refusal, imu_quantities
 from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode, publishers

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import rclpy
 from geometry_msgs.msg import Twist, TwistStamped
-from hexapod_dynamics.nodes.robot_node import RobotNode, age_of
+from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.onboard.inputs import Reading
 from hexapod_dynamics.ros.guarded_node import GuardedNode, type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -31,8 +31,8 @@ class VelocityInput:
         self._subscription = self._subscribe()
         self._second: GuardedNode | None = None
         self._making: threading.Thread | None = None
-        node.loop.every(0.5, self._attend)
-        node.loop.every(0.0, self._poll_second)
+        node.loop.call_every(0.5, self._attend)
+        node.loop.call_every(0.0, self._poll_second)
 
     def _subscribe(self) -> object:
         qos = QoSProfile(depth=10, reliability=self._reliability)

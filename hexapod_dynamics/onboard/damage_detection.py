@@ -103,11 +103,11 @@ class DamageDetection:
         """Process all data up to the time t [s]."""
         detector = self.detector
         if self._updated is not None and t - self._updated > 0.4:
-            detector.disturb(t)  # the machine was busy: messages may have been late or lost
+            detector.ignore_evidence(t)  # the machine was busy: messages may have been late or lost
         if self._off_its_feet:
-            detector.off_its_feet(t)
+            detector.ignore_fall(t)
         if self._braces:
-            detector.braces(t)
+            detector.note_brace(t)
         self._updated = t
         try:
             decisions = detector.update(t)
@@ -142,7 +142,7 @@ class DamageDetection:
             )
             or "nothing",
             "probes asked for": detector.probes,
-            "cannot tell whether it has lost its foot": ": ".join(detector.ambiguous(t) or ("none",)),
+            "cannot tell whether it has lost its foot": ": ".join(detector.find_ambiguous(t) or ("none",)),
         } | self.faults.counts()
         return *self._assess(t, findings), values
 

@@ -26,7 +26,7 @@ from hexapod_dynamics.text_numbers import parse_number
 
 TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
 ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)[\"']")  # of a file whose first bytes are ASCII
-UNMARKED = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # first bytes of a file without a byte order mark
+UNMARKED_ENCODINGS = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # first bytes of a file without a byte order mark
 XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",), "capsule": ("radius", "length")}
 READ = ("link", "joint", "transmission", "material")  # elements of a URDF; those of simulators are left alone

@@ -204,8 +204,8 @@ class GuardedNode(Node):
             # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
             for parameter in request.parameters:
                 if not self.has_parameter(parameter.name):  # the reason that rclpy gives is an empty list
-                    name, names = shortened(parameter.name), self.get_parameters_by_prefix("")
-                    reason = f"{name}: {self.get_name()} has no such parameter; {suggestion(name, names)}"
+                    name, names = shorten(parameter.name), self.get_parameters_by_prefix("")
+                    reason = f"{name}: {self.get_name()} has no such parameter; {suggest(name, names)}"
                     response.results.append(SetParametersResult(successful=False, reason=reason))
                     continue
                 one = SetParameters.Request(parameters=[parameter])

@@ -92,14 +92,14 @@ class HandingPublisher(Publisher):
     The QoS of all nodes of this package match, so that each queue belongs to a subscription that is counted.
     """
 
-    find_queues: Queues
+    queues: Queues
 
     def publish(self, msg: object) -> None:
         """Publish a message, which the caller may change afterwards."""
-        find_queues = tuple(self.find_queues.values())
-        if find_queues and self.get_subscription_count() == len(find_queues):
+        queues = tuple(self.queues.values())
+        if queues and self.get_subscription_count() == len(queues):
             handed = copy_message(msg)
-            for queue in find_queues:
+            for queue in queues:
                 queue.append(handed)
         else:
             super().publish(msg)

@@ -107,7 +107,7 @@ def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int
     with WorkerProcesses(jobs) as pool:
         seeds = range(NETWORKS * seed, NETWORKS * (seed + 1))
         running = [pool.submit(_train_one, files, steps, one, mirrored, one == seeds[0]) for one in seeds]
-        weights = Weights.joined([one.result() for one in running])
+        weights = Weights.join([one.result() for one in running])
     weights = choose_thresholds(weights, _load(files, held_out=True))
     weights.save(out)
     foot, joint = weights.thresholds

@@ -6,7 +6,7 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
-from hexapod_dynamics.detection.hypotheses import part_of
+from hexapod_dynamics.detection.hypotheses import name_part
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
 
@@ -25,7 +25,7 @@ def bus_decisions(mute=(), ends=np.inf, shift=0, pause=0.0, limp=()):
         if not TORN <= now < TORN + pause:
             for joint in (turn % 18, (turn + 1) % 18):
                 if not (joint in mute and TORN <= now < ends):
-                    evidence.measured(now, joint)
+                    evidence.add_reading(now, joint)
             turn += 2
         if tick % 15 == 0:
             without_torque = np.isin(np.arange(18), limp if TORN <= now < ends else ())
@@ -57,7 +57,7 @@ def test_a_leg_that_is_put_back_undeclared_is_no_longer_found_nor_a_part_of_it(s
 def test_a_leg_whose_servos_switch_off_is_limp_and_three_such_legs_are_a_fault_of_the_supply(legs, joints, ends):
     limp = [joint for leg in legs for joint in ROBOT.leg_joints(leg)[:joints]]
     found = {name for _, one in bus_decisions(limp=limp, ends=ends) for name in one.values}
-    assert found == ({f"limp.{part_of(ROBOT, joint)}" for joint in limp} if len(legs) < 3 else set())
+    assert found == ({f"limp.{name_part(ROBOT, joint)}" for joint in limp} if len(legs) < 3 else set())
 
 
 @pytest.mark.parametrize("shift", range(9))

@@ -38,7 +38,7 @@ def test_a_decided_lock_is_not_suspected_beside_it_at_another_reading(monkeypatc
     joint = int(detector.features.slots[0, 1])
     decide(detector.decisions, 1.0, locked(ROBOT, joint, 0.3))
     detector._latest, detector._angle[joint] = object(), 0.31
-    monkeypatch.setattr(detector.posterior, "suspected", lambda: [Judgement(0, LOCKED + 1, 3.0, 1.0)])
+    monkeypatch.setattr(detector.posterior, "list_suspected", lambda: [Judgement(0, LOCKED + 1, 3.0, 1.0)])
     assert [one.decided for one in detector.findings()] == [True]
 
 
@@ -52,7 +52,7 @@ def test_a_lock_that_was_declared_at_another_angle_is_known_as_its_own(maker):
     decide(maker, 1.0, what)
     name = ROBOT.joint_names[4]
     maker.follow(WHOLE, WHOLE.updated({**what.values, next(k for k in what.values if "locked_at" in k): 0.31}))
-    assert maker.own_joints() == {4: pytest.approx(0.31)}, name
+    assert maker.find_own_joints() == {4: pytest.approx(0.31)}, name
     assert maker.findings()[0].declared
 
 
@@ -83,12 +83,12 @@ def test_a_leg_that_answers_again_may_take_its_time_to_follow_its_commands(maker
     for now in np.arange(0.0, 3.1, 0.02):
         for joint in range(18):
             if joint not in ROBOT.leg_joints("RM") or not 1.0 <= now < 3.0:
-                evidence.measured(now, joint)
+                evidence.add_reading(now, joint)
         maker.from_bus(now, evidence, WHOLE, np.zeros(18), True, lambda _: False)
         moves, *found = [one.name for one in maker.findings()]
         assert moves == "LF.coxa limp" and found == (["RM missing"] if 1.4 < now < 2.99 else []) or 1.3 < now < 1.5
     maker.drop_ended(7.0)
-    assert decide(maker, 7.0, what) == [] and maker.knows(what.values)
+    assert decide(maker, 7.0, what) == [] and maker.has_declared(what.values)
     maker.drop_ended(8.1)
     assert decide(maker, 8.1, what)
 

@@ -14,8 +14,8 @@ from hexapod_dynamics.detection.features import (
     OF_LEG,
     STEP,
     FeatureExtractor,
-    joint_slots,
-    setpoints_move,
+    are_setpoints_moving,
+    find_joint_slots,
 )
 from hexapod_dynamics.gait import AdaptiveGait
 
@@ -44,9 +44,9 @@ def walked(seconds, roll=0.0, offset=0.0, twist=(0.06, 0.0, 0.0), change=None, s
             change = None
         command = gait.step(0.02)[0] * speed
         extractor.command(now, command)
-        extractor.attitude(now, roll if now > 0.5 * seconds else 0.0, 0.0, 0.0)
+        extractor.add_attitude(now, roll if now > 0.5 * seconds else 0.0, 0.0, 0.0)
         for joint in (2 * tick % 18, (2 * tick + 1) % 18):
-            extractor.reading(now, joint, command[joint] + offset * (joint == femur))
+            extractor.add_reading(now, joint, command[joint] + offset * (joint == femur))
         if now >= due:
             due += STEP
             features = extractor.step(now)
@@ -90,7 +90,7 @@ def test_a_declared_loss_shows_in_what_is_left_and_how_long_ago():
 
 
 def test_a_robot_that_stands_does_not_move():
-    assert not setpoints_move(walked(3.0, twist=(0.0, 0.0, 0.0))[-1]) and setpoints_move(walked(3.0)[-1])
+    assert not are_setpoints_moving(walked(3.0, twist=(0.0, 0.0, 0.0))[-1]) and are_setpoints_moving(walked(3.0)[-1])
 
 
 def test_after_a_restart_the_model_starts_again_and_what_was_learnt_stays():
@@ -98,7 +98,7 @@ def test_after_a_restart_the_model_starts_again_and_what_was_learnt_stays():
     for k in range(20):
         extractor.command(0.02 * k, np.zeros(18))
         for joint in range(18):
-            extractor.reading(0.02 * k, joint, 0.0)
+            extractor.add_reading(0.02 * k, joint, 0.0)
     assert extractor.step(0.4) is None and extractor.model.started
     assert extractor.step(0.48).shape == (6, COUNT)
     extractor.restart()
@@ -107,4 +107,4 @@ def test_after_a_restart_the_model_starts_again_and_what_was_learnt_stays():
 
 @pytest.mark.parametrize("links, slots", [(1, (0,)), (2, (0, 1)), (3, (0, 1, 2)), (4, (0, 2, 3)), (6, (0, 4, 5))])
 def test_legs_of_other_shapes_are_seen_by_their_first_and_last_joints(links, slots):
-    assert joint_slots(links) == slots
+    assert find_joint_slots(links) == slots

@@ -40,7 +40,7 @@ def written_out(w, x):
 def weights():
     """Two networks."""
     some = [{name: array[None] for name, array in random_layers(seed).items()} for seed in (3, 4)]
-    return Weights.joined([Weights(layers, np.array([4.0, 5.0]), {"seed": 3}) for layers in some])
+    return Weights.join([Weights(layers, np.array([4.0, 5.0]), {"seed": 3}) for layers in some])
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,6 @@ def test_a_robot_has_the_weights_beside_its_file_and_else_the_packaged_ones(tmp_
     own = tmp_path / "jethexa.yaml"
     own.write_text(Robot.jethexa().file.read_text())
     robot = Robot.load(own)
-    assert Weights.of(robot).made == Weights.load(PACKAGED).made
+    assert Weights.load_for_robot(robot).made == Weights.load(PACKAGED).made
     weights.save(tmp_path / f"detector_{robot.name}.npz")
-    assert Weights.of(robot).made["seed"] == 3
+    assert Weights.load_for_robot(robot).made["seed"] == 3

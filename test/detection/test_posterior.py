@@ -90,7 +90,7 @@ def test_a_suspicion_has_a_beginning_and_survives_a_moment_without():
     for k in range(20):
         odds = {} if k == 12 else {(5, LOST): 2.0}
         posterior.update(STEP * k, probabilities(odds), True, ALL, ALL)
-    (only,) = posterior.suspected()
+    (only,) = posterior.list_suspected()
     assert (only.leg, only.kind) == (5, LOST) and only.since == pytest.approx(3 * STEP, abs=STEP)
     posterior.forget()
-    assert posterior.suspected() == []
+    assert posterior.list_suspected() == []

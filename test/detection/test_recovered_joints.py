@@ -52,8 +52,8 @@ def test_what_a_person_declared_stands(walk):
 
 def run(watch, angles, command=0.0, start=0.0):
     for k, angle in enumerate(angles):
-        watch.reading(start + 0.2 * k, 4, angle, command)
-    return watch.recovered(start + 0.2 * len(angles))
+        watch.add_reading(start + 0.2 * k, 4, angle, command)
+    return watch.find_recovered(start + 0.2 * len(angles))
 
 
 def test_a_limp_joint_counts_only_where_it_was_away_from_its_command():
@@ -86,7 +86,7 @@ def test_a_joint_is_taken_back_once():
     watch = RecoveredJoints()
     watch.watch({4: 0.7})
     assert run(watch, [0.7, *[0.1] * 10]) == [4]
-    watch.taken_back(4)
+    watch.note_restored(4)
     watch.watch({4: 0.7})
     assert run(watch, [0.7, *[0.1] * 10], start=9.0) == []
 

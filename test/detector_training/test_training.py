@@ -10,7 +10,7 @@ import pytest
 
 from hexapod_dynamics.detection.features import COUNT
 from hexapod_dynamics.detection.network import CLASSES, INTACT, LOST, Network, Weights
-from hexapod_dynamics.detector_training.gradients import AdamW, loss_and_gradients, random_layers
+from hexapod_dynamics.detector_training.gradients import AdamW, compute_gradients, random_layers
 from hexapod_dynamics.detector_training.training import LEAST, LEFT, Example, choose_thresholds, make_example, train
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
@@ -27,13 +27,13 @@ def test_gradients_are_those_of_finite_differences(name):
     layers = {key: array.astype(float) for key, array in random_layers(1).items()}
     x = random.normal(size=(2, 40, 3, COUNT))
     classes, weights = random.integers(0, CLASSES, (2, 40, 3)), random.random((2, 40, 3))
-    gradient = loss_and_gradients(layers, x, classes, weights)[1][name]
+    gradient = compute_gradients(layers, x, classes, weights)[1][name]
     for _ in range(3):
         at = tuple(random.integers(0, size) for size in layers[name].shape)
         value, sides = layers[name][at], []
         for step in (1e-6, -1e-6):
             layers[name][at] = value + step
-            sides.append(loss_and_gradients(layers, x, classes, weights)[0])
+            sides.append(compute_gradients(layers, x, classes, weights)[0])
         layers[name][at] = value
         assert gradient[at] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-4, abs=1e-8)
 
@@ -44,7 +44,7 @@ def test_its_loss_is_that_of_the_network_step_by_step():
     network = Network(Weights({name: array[None] for name, array in layers.items()}, np.zeros(2), {}), 6)
     p = np.array([network.step(row) for row in x[0]])
     expected = -np.log(np.take_along_axis(p, classes[0][..., None], -1)).mean()
-    assert loss_and_gradients(layers, x, classes, np.ones((1, 30, 6)))[0] == pytest.approx(expected, rel=1e-5)
+    assert compute_gradients(layers, x, classes, np.ones((1, 30, 6)))[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_adamw_finds_the_minimum_of_a_parabola():

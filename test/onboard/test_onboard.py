@@ -73,10 +73,10 @@ def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(
         level, message, _ = world.onboard.diagnostics["damage_detector"]
         assert level == "warn" and "RM missing" in message and world.onboard.morphology == WHOLE
     assert [d.action for d in world.onboard.decisions] == ["declare"]
-    world.damage(WHOLE)
+    world.break_parts(WHOLE)
     assert world.run(2.0, until=lambda world: world.onboard.diagnostics["damage_detector"][0] == "ok")
     world.run(1.0)
-    world.damage(WHOLE.without("RM"))
+    world.break_parts(WHOLE.without("RM"))
     world.run(1.0)
     world.onboard.declare(WHOLE.without("RM"))  # a person does, and this is no decision of the detector's
     world.run(1.0)

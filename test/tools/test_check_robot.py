@@ -211,7 +211,7 @@ class Interrupting(SimulatedOperator):
         super().__init__(robot, lambda _: None)
         self._act = act
 
-    def sees(self, question, expected, *, absolute=False):
+    def ask_seen(self, question, expected, *, absolute=False):
         self._act()
         return super().ask_seen(question, expected, absolute=absolute)
 

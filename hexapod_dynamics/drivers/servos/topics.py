@@ -270,7 +270,7 @@ class TopicServos(ServoInterface):
 
     # Requests --------------------------------------------------------------------------------------------------------
 
-    def knows(self, index: int, quantity: Quantity) -> bool:
+    def can_read(self, index: int, quantity: Quantity) -> bool:
         """Only positions, and the set-points that this object has sent."""
         if quantity == "target":
             return not math.isnan(self._motions.target(index))

@@ -106,7 +106,7 @@ def _motion(page, attitude, place, damage, text, healthy, hurt):
         axes[0, 0].legend(ncol=2)
         axes[0, 0].set_title(f"{damage}: {text}")
         axes[-1, 0].set_xlabel("time [s]")
-        page.add_figure(name, figure, f"{name.replace('add_figure', 'Figure ')}, {damage} ({text}): {caption}")
+        page.add_figure(name, figure, f"{name.replace('figure', 'Figure ')}, {damage} ({text}): {caption}")
     header = ["t [s]"]
     quantities = ("X [mm]", "Y [mm]", "Z [mm]", "about X [deg]", "about Y [deg]", "about Z [deg]")
     for who, (position, angles) in curves.items():

@@ -60,7 +60,7 @@ def reproduce(page, progress):
             axis.set_title(
                 f"Figure {k + 2}: {_ordinal(k)}. Circles: differences of the figure before.", fontsize=10, loc="left"
             )
-        page.add_figure(f"add_figure{k + 2}", figure, f"Figure {k + 2}: {_ordinal(k)} of the joint torques")
+        page.add_figure(f"figure{k + 2}", figure, f"Figure {k + 2}: {_ordinal(k)} of the joint torques")
         page.save(f"figure{k + 2}", ["t [s]", *names], t, forces[:, k])
     page.add_heading("Recursive and closed form")
     page.add_table(

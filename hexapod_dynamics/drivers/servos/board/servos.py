@@ -223,7 +223,7 @@ class BoardServos(SerialServos):
 
     # Questions -------------------------------------------------------------------------------------------------------
 
-    def knows(self, index: int, quantity: Quantity) -> bool:
+    def can_read(self, index: int, quantity: Quantity) -> bool:
         """Whether the quantity can be read: a set-point only if this object has sent one."""
         return quantity != "target" or not math.isnan(self._sent[index])
 

@@ -50,7 +50,7 @@ class OtherDevice(SerialDevice):
         self.last_received += data
         self.send_unaltered(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
 
-    def obey(self, packet, end):
+    def execute_frame(self, packet, end):
         pass
 
 
