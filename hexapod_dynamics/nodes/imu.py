@@ -199,7 +199,7 @@ class ImuNode(RobotNode):
             self.diagnostics.publish()
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
-        values = self.reader.get_diagnostics() | self.imu.get_diagnostics()
+        values = self.reader.figures() | self.imu.figures()
         self._level, message = self._assess()
         return self._level, message, values
 

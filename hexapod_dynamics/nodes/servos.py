@@ -288,7 +288,7 @@ class ServosNode(RobotNode):
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
         values |= self.faults.counts()
         values["losses of the stored state"] = self.session_state.losses
-        values |= self.chain.servos.get_diagnostics()
+        values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self) -> None:

@@ -269,7 +269,7 @@ class CalibratedImu:
         """Which attitude filter is used."""
         return self._filter.estimator.name
 
-    def get_diagnostics(self) -> dict:
+    def figures(self) -> dict:
         """Values for the diagnostics, by name with unit."""
         estimator = self._filter.estimator
         return {

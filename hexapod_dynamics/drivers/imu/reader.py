@@ -141,7 +141,7 @@ class ImuSource:
         words = [text for text in (health.warning, health.unprocessed, self._late) if text]
         return ("warn" if words else "ok"), words
 
-    def get_diagnostics(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """Values for the diagnostics, by name with unit; to be called once a second, because it counts late samples."""
         health = self.health
         late, samples = health.late - self._counted[0], health.samples - self._counted[1]

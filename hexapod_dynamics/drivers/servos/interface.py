@@ -237,7 +237,7 @@ class ServoInterface(ABC):
         """Whether this protocol can read the quantity from this servo; if not, the servo is not asked."""
         return True
 
-    def get_diagnostics(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """Return further values of the protocol for `/diagnostics`, by name with unit; called once a second."""
         return {}
 

@@ -378,7 +378,7 @@ class RegisterServos(SerialServos):
         data, self.read_time = found[index]
         return register.number(data)
 
-    def get_diagnostics(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """Return values for diagnostics: model, products, currents or loads and hardware errors of the servos, and how
         many are read by one request.
         """

@@ -192,7 +192,7 @@ class TopicServos(ServoInterface):
             words.append(f"{self.port}: {self._rate:.0f} messages a second; 20 or more are needed")
         return words
 
-    def get_diagnostics(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """Return rate, age and kind of the received messages."""
         now = time.monotonic()
         elapsed = now - self._counted[0]

@@ -139,7 +139,7 @@ def test_vqf_is_taken_where_it_is_and_the_other_names_itself(monkeypatch, tmp_pa
         assert make_filter(0.01, 3.0, 0.03).name == "VQF"
     monkeypatch.setitem(sys.modules, "vqf", None)  # importing it raises ImportError
     imu = CalibratedImu(100.0, np.eye(3), 3.0, True, tmp_path / "offsets.json", print)
-    assert "vqf is not installed" in imu.filter_name and imu.get_diagnostics()["attitude filter"] == imu.filter_name
+    assert "vqf is not installed" in imu.filter_name and imu.figures()["attitude filter"] == imu.filter_name
     for k in range(150):
         _, _, quaternion = imu.accept((0.0, 0.0, G), (0.02, 0.0, 0.0), 0.01 * k)
     assert imu.calibrated

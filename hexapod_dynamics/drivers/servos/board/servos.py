@@ -163,7 +163,7 @@ class BoardServos(SerialServos):
             end.close()
         super().close()
 
-    def get_diagnostics(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """Return what the board reports and how fast it answers, for the diagnostics."""
         now = time.monotonic()
         elapsed, answers = now - self._since[0], self._answered - self._since[1]

@@ -153,7 +153,7 @@ def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
     assert answers > 30
     assert heard["keys"] == [(1, frames.PRESSED)] and heard["pads"][0].right_y == -128
     assert len(heard["imu"]) > 80 and heard["imu"][-1][0][2] == pytest.approx(1.01, abs=0.05)  # g upward
-    figures = driver.get_diagnostics()
+    figures = driver.figures()
     assert figures["battery, as the board reports it [V]"] == pytest.approx(11.8, abs=0.01)
     assert figures["IMU samples of the board [1/s]"] == pytest.approx(100.0, rel=0.1)
     assert figures["servo answers of the board [1/s]"] > 20

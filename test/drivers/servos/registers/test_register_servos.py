@@ -88,7 +88,7 @@ def test_effort_has_the_unit_of_the_product(make, model, number, product, count,
     rig = make(model, number, {126: (count, 2)})
     rig.driver.open()
     rig.driver.read(0, "position")
-    figures = rig.driver.get_diagnostics()
+    figures = rig.driver.figures()
     assert figures["servo products"] == product
     assert figures[f"servo 1 {key}"] == pytest.approx(value)
     assert ("current of all servos [A]" in figures) == (key == "current [A]")
@@ -166,13 +166,13 @@ def test_error_bits_are_told_in_words(make, model, bits, words):
     rig.device.errors[1] = bits
     for _ in range(3):
         rig.driver.read(1, "position")
-    assert words in rig.driver.get_diagnostics()["servo 2 hardware error"]
+    assert words in rig.driver.figures()["servo 2 hardware error"]
     assert words in rig.driver.reports[1] and not rig.driver.reports[0]
     rig.device.errors.clear()
     rig.driver.read(1, "position")
     time.sleep(0.03)
     rig.driver.read(1, "position")
-    assert rig.driver.reports[1] == "" and "servo 2 hardware error" not in rig.driver.get_diagnostics()
+    assert rig.driver.reports[1] == "" and "servo 2 hardware error" not in rig.driver.figures()
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one
     for _ in range(2):
         rig.driver.read(1, "position")
     assert rig.driver.read(1, "loaded") is False
-    assert "servo 2 hardware error" in rig.driver.get_diagnostics()
+    assert "servo 2 hardware error" in rig.driver.figures()
 
 
 @pytest.mark.parametrize("reopened", [False, True])

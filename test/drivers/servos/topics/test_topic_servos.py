@@ -152,7 +152,7 @@ def test_echoed_commands_are_found(driver, echo):
         pose = np.array([0.1, -0.2, 0.3]) + 0.2 * np.sin(0.15 * k)
         driver.chain.set_targets(pose, 0.02, driver.state.epoch)
         time.sleep(0.02)
-    assert driver.servos.get_diagnostics()["joints that report commands"] == 3 * echo
+    assert driver.servos.figures()["joints that report commands"] == 3 * echo
     assert any("commands, not measurements" in words for words in driver.servos.list_warnings()) is echo
 
 
