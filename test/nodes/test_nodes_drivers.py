@@ -1,5 +1,6 @@
 """imu and servos in their own processes, over the simulated devices: topics, safety, faults, a clean end."""
 
+import contextlib
 import math
 import os
 import pty
@@ -254,6 +255,27 @@ def test_the_mounting_turn_is_in_tf(measuring):
     assert transform.transform.translation.z == pytest.approx(0.04)
 
 
+@contextlib.contextmanager
+def shaken(robot):
+    """Turn the robot to and fro, so that no calibration takes it to be at rest."""
+    ended = threading.Event()
+
+    def shake():
+        k = 0
+        while not ended.wait(0.01):
+            k += 1
+            robot.rate[:] = 0.3 * math.sin(0.5 * k)
+        robot.rate[:] = 0.0
+
+    thread = threading.Thread(target=shake)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, robot, measuring):
     response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
     assert response.success, response.message
@@ -265,21 +287,9 @@ def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, r
     forces = [data.linear_acceleration.x, data.linear_acceleration.y, data.linear_acceleration.z - STANDARD_GRAVITY]
     assert np.allclose(forces, 0.0, atol=0.2)
 
-    shaking = threading.Event()
-
-    def shake():
-        k = 0
-        while not shaking.wait(0.01):
-            k += 1
-            robot.rate[:] = 0.3 * math.sin(0.5 * k)
-
-    thread = threading.Thread(target=shake)
-    thread.start()
-    time.sleep(0.2)
-    response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
-    shaking.set()
-    thread.join()
-    robot.rate[:] = 0.0
+    with shaken(robot):
+        time.sleep(0.2)
+        response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
     assert not response.success and "not at rest" in response.message
 
 
@@ -306,12 +316,11 @@ def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot,
     wait_until(lambda: last(measuring["data"]).orientation_covariance[0] > 0.0, 10, "calibrated")
     imu.kill()
     measuring["data"].clear()
-    robot.rate[:] = 0.3
-    imu.start()
-    wait_until(lambda: measuring["data"], PATIENCE, lambda: imu.output)
-    assert last(measuring["data"]).orientation_covariance[0] > 0.0
-    assert last(measuring["data"]).angular_velocity.y == pytest.approx(0.3, abs=0.05)
-    robot.rate[:] = 0.0
+    with shaken(robot):
+        imu.start()
+        wait_until(lambda: len(measuring["data"]) > 150, PATIENCE, lambda: imu.output)
+        for _, message in list(measuring["data"]):
+            assert message.orientation_covariance[0] > 0.0
 
 
 def test_no_hardware_is_opened_before_all_parameters_are_checked(probe):
