@@ -119,7 +119,7 @@ cdef class Simulation:
 
     # ---- steps ----
 
-    def take_steps(self, double h, int64_t count) -> None:
+    def run_steps(self, double h, int64_t count) -> None:
         """Simulate steps of h [s] while the servos move to their targets."""
         with nogil:
             self.model.m.run.steps(&self.model.m, &self.w, h, count)

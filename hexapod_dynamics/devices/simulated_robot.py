@@ -111,7 +111,7 @@ class SimulatedRobot:
         self._push, self._push_ends = NO_WRENCH, math.inf  # [s] monotonic time at which a push ends
         self._carried = np.zeros(4)  # mass [kg], x, y, z [m] of a load that was put on
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
-        self.late = self.skipped = 0.0  # [s] largest delay since `take_lateness()`, skipped time
+        self.late = self.skipped = 0.0  # [s] largest delay since `pop_lateness()`, skipped time
         self._failure: Exception | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
@@ -186,7 +186,7 @@ class SimulatedRobot:
         force = -mass * self.robot.gravity * self.physics.rotation[2]
         return np.concatenate([force, np.cross(self._carried[1:], force)])
 
-    def take_lateness(self) -> float:
+    def pop_lateness(self) -> float:
         """Return the largest delay [s] of the physics since the last call; raise the error that ended the physics."""
         if self._failure is not None:
             raise self._failure
@@ -228,6 +228,6 @@ class SimulatedRobot:
                 if pause > 0.0:
                     time.sleep(pause)
         except Exception as error:
-            # An exception would only end this thread, unnoticed: the next call of `take_lateness` raises it.
+            # An exception would only end this thread, unnoticed: the next call of `pop_lateness` raises it.
             _log.exception("the physics has stopped")
             self._failure = error

@@ -174,7 +174,7 @@ class SimulatorNode(RobotNode):
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         simulated = self.simulated
         try:
-            late = simulated.take_lateness()
+            late = simulated.pop_lateness()
         except HexapodError as error:
             return "error", f"the physics has stopped: {error}", {}
         damage = simulated.physics.morphology.describe()

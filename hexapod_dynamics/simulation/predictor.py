@@ -131,7 +131,7 @@ class Predictor(SteppedModel):
             self.command(np.ascontiguousarray(targets, float), reach, 0.0)
         if duration > 0.0:  # a step without length has no rates
             steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
-            self.take_steps(duration / steps, steps)
+            self.run_steps(duration / steps, steps)
 
     def roll_out(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not

@@ -71,7 +71,7 @@ class LoadedWalk:
         self.run(REST_TIME)
         self._twist = twist
 
-    def damage(self, morphology):
+    def break_parts(self, morphology):
         """Break the physical robot."""
         self.physics.set_morphology(morphology)
 
