@@ -19,7 +19,6 @@ REPEAT_AFTER = 5.0  # [s] until a decision that was not executed is repeated
 ENDED = 1.5
 MANY = 3  # legs at once, with silent servos or without torque, that are a fault of the bus
 SETTLED = 0.3  # [s] within which the driver asks a servo that does not follow whether it has torque: one at a time
-RETURNS = 5.0  # [s] for which the joints of a leg that is back need not follow their commands
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,17 @@ class Finding:
 class DecisionMaker:
     """Turns evidence into Decisions; the same one is returned at most every REPEAT_AFTER.
 
-    own: named values that this detector has declared and that still hold.
+    own: named values that this detector has declared and that still hold. returned: legs (indices) whose servos answer
+    again since the last call of `from_bus`, though nobody has declared them.
     """
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.own: dict[str, Value] = {}
+        self.returned: list[int] = []
         # Decisions that are not executed yet, with the times at which they were made last.
         self._asked: dict[tuple, tuple[float, Decision]] = {}
         self._found: dict[tuple, Decision] = {}  # declarations, until they are undone or their evidence ends
-        self._returns: dict[str, float] = {}  # {leg that is back, though nobody declared it lost: until [s]}
         self._silences: dict[tuple, float] = {}  # [s] of the servos of each decision when it was made last
         self._limps: tuple[float, list[int]] = -math.inf, []  # since [s], joints without torque
 
@@ -97,12 +97,8 @@ class DecisionMaker:
     def decide(
         self, time: float, action: str, name: str, values: dict, p: float, text: str, since: float, *servos: int
     ) -> list[Decision]:
-        """Return a list with the Decision, or an empty one if the same Decision was made recently, or if a leg that is
-        back moves to its place.
-        """
+        """Return a list with the Decision, or an empty one if the same Decision was made recently."""
         decision = Decision(action, name, values, p, text, since, servos)
-        if action == "declare" and not servos and self._is_returning(values):
-            return []
         if time - self._asked.get(decision.key, (-math.inf,))[0] < REPEAT_AFTER:
             return []
         self._asked[decision.key] = time, decision
@@ -120,19 +116,13 @@ class DecisionMaker:
         """
         if not judged:
             self._asked = {key: (at if one.servos else time, one) for key, (at, one) in self._asked.items()}
-        self._returns = {leg: until for leg, until in self._returns.items() if time < until}
         oldest = time - ENDED * REPEAT_AFTER
         self._asked = {key: one for key, one in self._asked.items() if one[0] > oldest}
         self._found = {key: one for key, one in self._found.items() if key in self._asked or self._is_own(key)}
 
     def has_declared(self, values: Mapping[str, Value]) -> bool:
-        """Return whether `findings` has a declaration of this part and kind of damage, a lock at any angle, or whether
-        nothing is known as yet, because the leg is just back.
-        """
-        return decision_key(values) in self._found or self._is_returning(values)
-
-    def _is_returning(self, values: Mapping[str, Value]) -> bool:
-        return any(name.split(".")[1] in self._returns for name in values)
+        """Return whether `findings` has a declaration of this part and kind of damage, a lock at any angle."""
+        return decision_key(values) in self._found
 
     def findings(self) -> list[Finding]:
         """Return a Finding for each declaration that holds or whose evidence lasts."""
@@ -156,9 +146,10 @@ class DecisionMaker:
 
         Three legs without torque are a fault of the bus, as three silent ones are unless `are_lost(silent chains)`.
         """
+        self.returned = []
         if evidence.is_bus_dead(time):
             return []
-        self._drop_refuted(time, evidence)
+        self.returned = self._drop_refuted(time, evidence)
         found = []
         expected = morphology.existing_mask & morphology.moving_mask
         silences = evidence.chains(evidence.silent(time, expected), expected)
@@ -187,10 +178,11 @@ class DecisionMaker:
         self._silences |= {one.key: evidence.silence(time, one.servos) for one in found}
         return found + self._returned(time, evidence)
 
-    def _drop_refuted(self, time: float, evidence: BusEvidence) -> None:
+    def _drop_refuted(self, time: float, evidence: BusEvidence) -> list[int]:
         """Drop what servos have shown and nobody has declared once one of them has answered since, with torque; the
-        others of its leg need time for their first answer.
+        others of its leg need time for their first answer. Return these legs (indices).
         """
+        legs = []
         for key, (asked, one) in list(self._asked.items()):
             joints, silence = list(one.servos), self._silences.get(key, -math.inf)
             if not joints or key not in self._found:
@@ -201,9 +193,10 @@ class DecisionMaker:
                 # It may be declared all the same: the request is under way.
                 self._asked[key] = min(asked, time - REPEAT_AFTER), one
                 leg = name_part(self.robot, joints[0]).partition(".")[0]
-                self._returns[leg] = time + RETURNS
                 mute = [joint for joint in self.robot.leg_joints(leg) if evidence.silence(time, [joint]) >= silence]
                 evidence.expect(time, np.isin(np.arange(self.robot.joint_count), mute))
+                legs.append(self.robot.leg_names.index(leg))
+        return legs
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
         leg, age = silence.leg, time - silence.since

@@ -30,6 +30,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 STUMP = 0.5  # of a last link whose end is lost: what is left is not known, and the gait does not stand on it
+RETURNS = 5.0  # [s] for which a leg that came back is not judged: it is lifted into its place in the gait
 SETTLES = 2.5  # [s] after the model's start in which nothing is judged: servos and model approach the commands
 PROBE_AFTER = 1.6  # [s] for which a leg is suspected before its foot is pressed down; it is ambiguous then
 
@@ -83,7 +84,7 @@ class DamageDetector:
         self._angle = np.full(robot.joint_count, np.nan)
         self._latest: np.ndarray | None = None  # features of the last step
         self._next = self._judged_from = self._probed = self._last_attitude = self._last_command = -math.inf
-        self._returns = np.full(legs, -math.inf)  # [s] until which a leg that came back need not follow
+        self._returns = np.full(legs, -math.inf)  # [s] until which a leg that came back is not judged
         self._braced = False
         self.following = True  # the servos execute the commands
         self.probes = 0  # contact probes that were asked for
@@ -146,7 +147,7 @@ class DamageDetector:
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self.features.set_morphology(self.time, morphology)
-        self._returns[self.features.left > before] = self.time + 5.0  # it is lifted into its place in the gait
+        self._returns[self.features.left > before] = self.time + RETURNS
         self.posterior.hold()
 
     def restart(self) -> None:
@@ -271,7 +272,9 @@ class DamageDetector:
         def are_lost(silences: list[SilentChain]) -> bool:
             return self._leg_loss.are_lost(silences, self.bus_evidence, time, comparable=timely)
 
-        return self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, timely, are_lost)
+        found = self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, timely, are_lost)
+        self._returns[self.decisions.returned] = time + RETURNS
+        return found
 
     # ---- what it asks for --------------------------------------------------------------------------------------------
 

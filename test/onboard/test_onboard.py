@@ -84,6 +84,17 @@ def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(
     assert level == "ok" and "RM missing" in message and values["declared by this node"] == "nothing"
 
 
+def test_a_leg_that_is_put_back_undeclared_may_take_its_time_to_follow_its_commands():
+    world = walking(detect="report")
+    world.break_parts(WHOLE.without("RM"))
+    world.run(2.0)
+    world.break_parts(WHOLE.limp("RM.femur"))
+    world.run(4.5)
+    assert [list(d.values) for d in world.onboard.decisions] == [["legs.RM"]]
+    world.run(4.0)
+    assert [list(d.values) for d in world.onboard.decisions] == [["legs.RM"], ["limp.RM.femur"]]
+
+
 def test_what_is_declared_by_a_person_is_walked_with_at_once():
     world = World(morphology=WHOLE.without("LF"))
     world.run(1.0)
