@@ -9,7 +9,15 @@ from functools import partial
 from builtin_interfaces.msg import Time
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput, find_stamp_refusal, imu_quantities
+from hexapod_dynamics.onboard.inputs import (
+    Faults,
+    ImuInput,
+    ImuReading,
+    JointInput,
+    SourceCheck,
+    find_stamp_refusal,
+    imu_quantities,
+)
 from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode, publishers
@@ -22,7 +30,8 @@ from std_msgs.msg import Bool
 class RobotNode(GuardedNode):
     """A node of the Robot `robot`.
 
-    values: its parameters by name. faults: those of the messages that it receives. joints, imu_input: what reads them.
+    values: its parameters by name. faults: those of the messages that it receives. sources: checks their publishers.
+    joints, imu_input: what reads them.
     """
 
     def __init__(self, name: str, parameters: Iterable[ParameterSpec] = (), imu_topic: str = "imu/data") -> None:
@@ -30,7 +39,8 @@ class RobotNode(GuardedNode):
         self.robot = load_robot(self)
         self.values = declare_all(self, parameters, self.robot)
         self.faults = Faults()
-        self.joints = JointInput(self.robot, self.faults, partial(publishers, self))
+        self.sources = SourceCheck(self.faults, partial(publishers, self))
+        self.joints = JointInput(self.robot, self.faults, self.sources)
         self.imu_input = ImuInput(self.robot.imu.rotation, self.faults, imu_topic)
 
     def subscribe_morphology(self, accept: Callable[[Morphology], object]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import rclpy
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
-from hexapod_dynamics.onboard.inputs import Reading
 from hexapod_dynamics.ros.guarded_node import GuardedNode, type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -75,7 +74,7 @@ class VelocityInput:
 
     def _accept(self, twist: Twist) -> None:
         values = twist.linear.x, twist.linear.y, twist.angular.z
-        self._node.joints.check_sources(TOPIC, [Reading(axis, value, 0.0) for axis, value in enumerate(values)])
+        self._node.sources.update(TOPIC, enumerate(values))
         self._on_twist(values)
 
     def close(self) -> None:

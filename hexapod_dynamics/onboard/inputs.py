@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +106,36 @@ class SourceLock:
         return True
 
 
+class SourceCheck:
+    """Names the publishers of a topic that contradict each other; faults: of the node; publishers(topic): their names.
+
+    They do if a value is elsewhere and back within 0.1 s five times in a second; a walking joint turns less often.
+    """
+
+    def __init__(self, faults: Faults, publishers: Callable[[str], Sequence[str]]) -> None:
+        self._faults, self._publishers = faults, publishers
+        # {(topic, joint or axis): value, its last large step, time of it [s]}
+        self._last: dict[tuple[str, int], tuple[float, float, float]] = {}
+        self._turns, self._since = defaultdict[str, Counter[int]](Counter), defaultdict[str, float](float)
+
+    def update(self, topic: str, values: Iterable[tuple[int, float]]) -> None:
+        """Take the values of a message: (joint or axis, its angle [rad], or velocity [m/s or rad/s])."""
+        now, turns = time.monotonic(), self._turns[topic]
+        for place, value in values:
+            before, step, at = self._last.get((topic, place), (value, 0.0, -math.inf))
+            if abs(value - before) > 0.03:
+                turns[place] += (value - before) * step < 0.0 and now - at < 0.1
+                step, at = value - before, now
+            self._last[topic, place] = value, step, at
+        if now - self._since[topic] < 1.0:
+            return
+        self._since[topic], often = now, max(turns.values(), default=0) >= 5
+        turns.clear()
+        if often and len(names := self._publishers(topic)) > 1:
+            two = f"{' and '.join(names)} contradict each other: end all but one"
+            self._faults.add(f"{topic} sources", f"{topic} is at two places in turn, {two}")
+
+
 class JointOrder(NamedTuple):
     """Order of the joints in a message: (place in the message, joint index) of each joint of the robot.
 
@@ -127,42 +157,15 @@ class Reading(NamedTuple):
     age: float
 
 
-class ContradictionCheck:
-    """Finds a joint, or a value of a command, that is at two places in turn: two sources contradict each other.
-
-    Five times within a second it is somewhere else and back within 0.1 s; a walking joint turns less often.
-    """
-
-    def __init__(self) -> None:
-        self._last: dict[int, tuple[float, float, float]] = {}  # {joint: angle, last large step [rad], its time [s]}
-        self._turns: Counter[int] = Counter()
-        self._since = -math.inf
-
-    def update(self, now: float, readings: Sequence[Reading]) -> bool:
-        """Take readings of a monotonic time [s]; return whether there is such a joint, at most once a second."""
-        for joint, angle, _ in readings:
-            before, step, at = self._last.get(joint, (angle, 0.0, -math.inf))
-            if abs(angle - before) > 0.03:  # [rad], or [m/s]
-                self._turns[joint] += (angle - before) * step < 0.0 and now - at < 0.1
-                step, at = angle - before, now
-            self._last[joint] = angle, step, at
-        if now - self._since < 1.0:
-            return False
-        found = max(self._turns.values(), default=0) >= 5
-        self._turns.clear()
-        self._since = now
-        return found
-
-
 class JointInput:
     """Reads the joints of one robot from names and values; faults are added to `faults` under the topic's name.
 
-    sources: returns the names of a topic's publishers; without it nobody checks whether they contradict each other.
+    sources: names the publishers of measured joints that contradict each other.
     """
 
-    def __init__(self, robot: Robot, faults: Faults, sources: Callable[[str], Sequence[str]] | None = None) -> None:
+    def __init__(self, robot: Robot, faults: Faults, sources: SourceCheck | None = None) -> None:
         self._names, self.faults, self._limits = robot.joint_names, faults, robot.joints
-        self._sources, self._checks = sources, defaultdict[str, ContradictionCheck](ContradictionCheck)
+        self._sources = sources
         self._bounds = [(joint.lower - POSITION_MARGIN, joint.upper + POSITION_MARGIN) for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
@@ -231,17 +234,9 @@ class JointInput:
                 self.faults.add(topic, f"{topic} has {refusal}; it is left out")
             else:
                 readings.append(Reading(joint, value, age))
-        if measured or others:
-            self.check_sources(topic, readings)
+        if self._sources is not None and (measured or others):
+            self._sources.update(topic, ((joint, value) for joint, value, _ in readings))
         return readings
-
-    def check_sources(self, topic: str, readings: Sequence[Reading]) -> None:
-        """Name the publishers of a topic if they contradict each other."""
-        if self._sources is None or not self._checks[topic].update(time.monotonic(), readings):
-            return
-        if len(names := self._sources(topic)) > 1:
-            two = f"{' and '.join(names)} contradict each other: end all but one"
-            self.faults.add(f"{topic} sources", f"{topic} is at two places in turn, {two}")
 
     def refusal(self, joint: int, angle: float) -> str:
         """Return why an angle of a joint (index) is no measured one [rad]; empty if it may be."""

@@ -14,6 +14,7 @@ from hexapod_dynamics.onboard.inputs import (
     SPEED_MARGIN,
     Faults,
     JointInput,
+    SourceCheck,
     SourceLock,
     find_stamp_refusal,
 )
@@ -70,7 +71,9 @@ def test_a_joint_that_is_named_twice_is_left_out_and_named_the_others_are_read(j
 def test_two_publishers_that_contradict_each_other_are_named(monkeypatch, publishers, rate, other_rate, other, found):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    joints = JointInput(ROBOT, Faults(), lambda topic: ["/driver", "/gui"][:publishers])
+    faults = Faults()
+    sources = SourceCheck(faults, lambda topic: ["/driver", "/gui"][:publishers])
+    joints = JointInput(ROBOT, faults, sources)
     events = [(k / rate, 0.0) for k in range(int(4 * rate))] + [
         (k / (other_rate or 1) + 1e-3, other) for k in range(int(4 * other_rate))
     ]
