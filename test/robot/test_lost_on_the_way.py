@@ -90,9 +90,14 @@ def test_a_head_like_a_leg_and_named_legs_are_read_as_before():
         Robot.from_urdf(with_head(), legs={n: f"coxa_joint_{n}" for n in SIX})
 
 
-def test_what_the_model_has_no_place_for_is_named():
-    with pytest.warns(RobotWarning, match="joints hip_L, hip_R: .*damping 0.3 and friction 0.1 not used"):
-        Robot.from_urdf(text(legs(inside='<dynamics damping="0.3" friction="0.1"/>')))
+@pytest.mark.parametrize(
+    ("dynamics", "named"),
+    [('damping="0.3" friction="0.1"', "damping 0.3 and friction 0.1"), ('damping="0.3"', "damping")],
+)
+def test_what_the_model_has_no_place_for_is_named(dynamics, named):
+    with pytest.warns(RobotWarning, match=f"joints hip_L, hip_R: .*{named}.* not used"):
+        robot = Robot.from_urdf(text(legs(inside=f"<dynamics {dynamics}/>")))
+    assert len(robot.legs) == 2
 
 
 def test_a_mechanical_reduction_is_named_and_what_is_zero_or_one_is_not():
