@@ -23,7 +23,7 @@ from hexapod_dynamics.ros import launch_process
 from hexapod_dynamics.ros.launch_process import refuse_undeclared
 from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
-from hexapod_dynamics.runtime_directory import SESSION, check_session, device_directory, forget_session
+from hexapod_dynamics.runtime_directory import SESSION, check_session, device_directory, forget_session, make_directory
 from hexapod_dynamics.text_numbers import parse_number
 
 # Parameters of `servos` for the servo hardware of the simulated robot.
@@ -124,6 +124,12 @@ ARGUMENTS = (
         "config/jethexa_by_positions.py; empty: the JetHexa of this package",
     ),
     argument(
+        "state_directory",
+        "",
+        "absolute path of a directory in which a stop, what was asked last (stand, sit, off) and the declared damage "
+        "last over launches and reboots; empty: they last over crashes within a session (docs/safety.md)",
+    ),
+    argument(
         "imu_filter",
         "built_in",
         "attitude filter from imu/data_raw to imu/data: built into the node imu, or the ROS package of that name, if "
@@ -207,6 +213,9 @@ def checked(context):
     for name, default in (("faults", ""), ("physics", "built_in"), ("truth", ""), ("bus", "lx")):
         if given[name] != default and not simulated:
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
+    if given["state_directory"]:
+        with in_one_line():
+            make_directory(given["state_directory"], "state_directory")
     if given["command_interface"] != "joint_commands" and hardware != "topics":
         raise RuntimeError(f"command_interface:={given['command_interface']} is for hardware:=topics; leave it out")
     port = checked_port(given["view_port"], given["view"])
@@ -285,21 +294,22 @@ def node_values(given, session):
     """Return the parameters {node: {name: value}} of the nodes that move joints, and of those beside them."""
     source = "topic" if given["imu"] == "topic_raw" else "board" if given["bus"] == "board" else ""
     interface = {"command_interface": given["command_interface"]} if given["hardware"] == "topics" else {}
+    kept = {"state_directory": given["state_directory"]} if given["state_directory"] else {}
     moving = {
         "imu": {"publish_data": given["imu_filter"] == "built_in"} | ({"source": source} if source else {}),
-        "servos": {"session": session} | BUSES[given["bus"]] | interface,
+        "servos": {"session": session} | kept | BUSES[given["bus"]] | interface,
         "dynamics": {
             "session": session,
             "feedforward": given["feedforward"] != "off",
             "feedforward_rates": given["feedforward"] == "rates",
             "odom_topic": given["odom_topic"],
         },
-        "gait": {"session": session} | {name: given[name] for name in ("velocity", "gait", "get_up")},
+        "gait": {"session": session} | kept | {name: given[name] for name in ("velocity", "gait", "get_up")},
     }
     if given["imu"] in ("topic", "none"):
         del moving["imu"]
     beside = {
-        "damage_manager": {},
+        "damage_manager": kept,
         "robot_description": {"ros2_control": given["ros2_control"]},
         **({"damage_detector": {"detect": given["detect"]}} if given["detect"] != "off" else {}),
         **({"walk_status": {}} if given["status"] == "true" else {}),

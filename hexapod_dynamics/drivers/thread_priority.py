@@ -15,7 +15,7 @@ NICE = -10  # before ordinary processes, behind a stop request (nice -20)
 def raise_thread_priority(priority: int) -> str:
     """Give the calling thread SCHED_FIFO `priority` (1..99), else nice -10; return what was achieved.
 
-    A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/compose.yaml gives both), and a control
+    A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/docker_run gives one), and a control
     group with a real-time budget if the kernel has CONFIG_RT_GROUP_SCHED. A refusal is logged at debug level; the
     thread works without a priority. Children of this thread start without it if it is real-time.
     """

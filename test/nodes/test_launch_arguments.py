@@ -67,6 +67,7 @@ def execute(monkeypatch):
         ("velocity:=nan", "-1 to 1 m/s"),
         ("velocity:=0_1", "metres per second"),
         ("params_file:=/nowhere.yaml", "there is no such file"),
+        ("state_directory:=here", "give an absolute path"),
         ("log_level:=loud", "'debug', 'info', 'warn'"),
         ("faults:=bus.colour=1", "bus.drop_rate"),
         ("faults:=bus.drop_rate=2", "a number 0.0..1.0 is needed"),

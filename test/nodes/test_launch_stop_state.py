@@ -91,6 +91,27 @@ def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_s
         robot.close()
 
 
+def test_in_a_state_directory_stop_and_damage_outlast_the_launch(probe, tmp_path):
+    place, given = tmp_path / "kept", ("detect:=off", "velocity:=0.0")
+    given = (*given, f"state_directory:={place}")
+    robot, said, morphology = Launched(probe, *given), probe.statuses, probe.morphology()
+    try:
+        robot.wait(lambda: said("servos").level == DiagnosticStatus.OK and morphology(), 180, "it stands")
+        assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+        assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        robot.launch.interrupt()
+        robot.launch.end()
+        assert {file.name for file in place.iterdir()} == {"damage_manager.json", "gait.json", "servos.json"}
+        for heard in (said.heard, robot.truth, probe.messages["morphology"]):
+            heard.clear()
+        robot.begin(*given)
+        robot.wait(lambda: "emergency stop" in said("servos").message and morphology(), 60, "it is stopped")
+        assert morphology()["legs.RM"] is False
+        assert robot.moved(2.0) < 0.005
+    finally:
+        robot.close()
+
+
 @pytest.mark.parametrize("launched", [True, False], ids=["in a launch", "alone"])
 def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, launched):
     environment = {"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}

@@ -57,9 +57,9 @@ def test_a_yes_does_that_step_only(run):
 
 
 def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run, tmp_path):
-    done, log = run(answers="n\n" * 7 + "y\nn\n")
+    done, log = run(answers="n\n" * 6 + "y\nn\n")
     copied = (tmp_path / "log.copied").read_text().splitlines()
-    assert "./package.xml" in copied and "./deploy/compose.yaml" in copied
+    assert "./package.xml" in copied and "./deploy/docker_run" in copied
     assert not {name.split("/")[1] for name in copied} & {".ros2_env", "build", "install", "log"}
     place = "/opt/hexapod_dynamics"
     assert done.returncode == 0 and "1 step(s) done" in done.stdout
@@ -71,7 +71,7 @@ def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_o
         "I2C_GROUP=",
         "GPIO_GROUP=",
         f"sudo tee {place}/deploy/.env",
-        f"sudo docker compose -f {place}/deploy/compose.yaml build",
+        f"sudo docker build -f {place}/deploy/Dockerfile -t hexapod_dynamics {place}",
     ]
     unit = (SCRIPT.parents[1] / "deploy" / "hexapod.service").read_text()
-    assert f"WorkingDirectory={place}" in unit
+    assert f"ExecStart={place}/deploy/docker_run\n" in unit

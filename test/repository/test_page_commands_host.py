@@ -4,18 +4,21 @@ By the program itself where it is here and changes nothing on this computer; wha
 writes its words down.
 """
 
+import http.server
+import json
 import os
 import re
 import shutil
+import socketserver
 import subprocess
+import threading
 
 import pytest
-import yaml
 from support.page_commands import ALL, HOST, ROOT
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
 COMMANDS = {" ".join(words): line for _, line, words in ALL if words[0] in HOST}
-CONTAINERS = [command for command in COMMANDS if command.startswith("docker ")]
+CONTAINERS = [command for command in COMMANDS if command.startswith(("docker ", "deploy/docker_run"))]
 TO_UNITS = {
     "systemctl disable --now start_app_node.service",
     "systemctl disable --now hexapod",
@@ -51,37 +54,71 @@ def run(line, folder, **stand_ins):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     given = {"PATH": f"{folder}:{os.environ['PATH']}", "RECORD": str(folder / "record"), "UNITS": str(folder / "units")}
-    given |= {"DOCKER_HOST": f"unix://{folder}/nobody.sock", "UNSIGNED": "1"}
+    given |= {"DOCKER_HOST": f"unix://{folder}/docker.sock", "UNSIGNED": "1"}
     return subprocess.run(["bash", "-c", line], cwd=ROOT, env=os.environ | given, capture_output=True, text=True,
                           timeout=60)  # fmt: skip
+
+
+class Daemon(http.server.BaseHTTPRequestHandler):
+    """A Docker daemon of version 20.10: it says what it runs on, refuses everything else and writes it down."""
+
+    asked: list[tuple[str, bytes]] = []
+
+    def do_GET(self):
+        """Answer the client, whatever it asks."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        ping, text = self.path.endswith("_ping"), b'{"message": "refused"}'
+        if not ping:
+            self.asked.append((self.path.split("?")[0].removeprefix("/v1.41"), body))
+        self.send_response(200 if ping else 500)
+        for name, value in {"Api-Version": "1.41", "Ostype": "linux", "Content-Length": str(len(text))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"" if self.command == "HEAD" else text)
+
+    do_HEAD = do_POST = do_GET
+
+    def address_string(self):
+        """Return who asks: a Unix socket has no address."""
+        return "client"
+
+    def log_message(self, *words):
+        """Print nothing."""
 
 
 @pytest.mark.parametrize("command", CONTAINERS)
 def test_docker_takes_the_command_up_to_the_daemon(command, tmp_path):
     """No image is built here, but by CI's other machine (.github/workflows/ci.yml) and scripts/image_without_docker."""
     need("docker")
-    if " compose " in command and subprocess.run(["docker", "compose", "version"], capture_output=True).returncode:
-        pytest.skip("docker has no compose here")
-    said = run(COMMANDS[command].replace("-it ", "-i "), tmp_path, sudo=SUDO).stderr  # -t needs a terminal first
-    assert re.search(r"connect to the docker (daemon|API)", said, re.I), said
+    Daemon.asked.clear()
+    with socketserver.UnixStreamServer(str(tmp_path / "docker.sock"), Daemon) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        said = run(COMMANDS[command].replace("-it ", "-i "), tmp_path, sudo=SUDO).stderr  # -t needs a terminal first
+        server.shutdown()
+    assert Daemon.asked, said
+    place, body = Daemon.asked[-1]
+    verb = {"build": "/build", "exec": "/containers/hexapod/json"}
+    assert place == verb.get(command.split()[1], "/containers/create"), said
+    if command.startswith("deploy/docker_run"):
+        host = json.loads(body)["HostConfig"]
+        assert {each["PathOnHost"] for each in host["Devices"]} >= {"/dev/ttyTHS1", "/dev/i2c-1"}
+        assert host["CapDrop"] == ["ALL"] and host["ReadonlyRootfs"] and not host["Privileged"] and host["AutoRemove"]
+        assert host["NetworkMode"] == "host" and {each["Name"] for each in host["Ulimits"]} == {"rtprio", "nice"}
 
 
-def test_files_services_and_containers_of_docker_are_those_of_the_repository():
-    service = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]
+def test_files_and_containers_of_docker_are_those_of_the_repository():
     entry = re.search(r'^ENTRYPOINT \["(.*)"\]$', (ROOT / "deploy" / "Dockerfile").read_text(), re.M)[1]
-    names, images = set(), set()
+    name = re.search(r"--name (\w+)", (ROOT / "deploy" / "docker_run").read_text())[1]
+    images = set()
     for command in CONTAINERS:
         for file in re.findall(r"-f (\S+)", command):
             assert (ROOT / file).is_file(), command
-        if found := re.search(r"compose .* run .*--name (\S+) (\S+) ", command):
-            names.add(found[1])
-            assert found[2] in service, command
         if found := re.match(r"docker exec (?:-it )?(\S+) (\S+) ", command):
-            assert found[1] in names and found[2] == entry, command
+            assert found.groups() == (name, entry), command
         images |= set(re.findall(r"build .*-t (\S+)", command))
         if command.startswith("docker run"):
             assert images & set(command.split()), command
-    assert names and images
+    assert images
 
 
 def test_the_robot_is_started_at_boot_and_gives_way_to_the_vendors_programs(tmp_path):
@@ -94,7 +131,7 @@ def test_the_robot_is_started_at_boot_and_gives_way_to_the_vendors_programs(tmp_
     def state(name):
         return run(f"systemctl is-enabled {name}", tmp_path, **stand_ins).stdout.strip()
 
-    done = run("{ yes n | head -8; echo y; } | scripts/jetson_setup", tmp_path, **stand_ins)
+    done = run("{ yes n | head -7; echo y; } | scripts/jetson_setup", tmp_path, **stand_ins)
     assert "1 step(s) done, 0 failed" in done.stdout and state("hexapod") == "enabled", done.stdout + done.stderr
     for unit, before, after in (("start_app_node", "disabled", "disabled"), ("jethexa_bringup", "disabled", "enabled")):
         assert state(unit) == before
@@ -109,7 +146,7 @@ def test_the_clocks_by_hand_are_those_at_boot(tmp_path):
     done = run(COMMANDS[CLOCKS[0]], tmp_path, sudo=SUDO, nvpmodel=RECORD, jetson_clocks=RECORD)
     assert done.returncode == 0 and (tmp_path / "record").read_text().splitlines() == CLOCKS
     unit = (ROOT / "deploy" / "hexapod.service").read_text()
-    assert re.findall(r"^ExecStartPre=-/usr/s?bin/(.*)$", unit, re.M) == CLOCKS
+    assert re.findall(r"^ExecStartPre=-/usr/s?bin/((?:nvp|jetson).*)$", unit, re.M) == CLOCKS
 
 
 def test_fuser_prints_the_process_that_has_the_port(tmp_path):

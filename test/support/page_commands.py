@@ -22,8 +22,9 @@ CHECKED = {
     "git",
     "pipx",
 }
+SCRIPTS = {"scripts/debian_package", "deploy/docker_run"}
 # Programs of the computer that the robot or the developer has: test_page_commands_host.py runs their commands.
-HOST = {"apt", "docker", "systemctl", "nvpmodel", "jetson_clocks", "fuser", "ssh", "scripts/debian_package"}
+HOST = {"apt", "docker", "systemctl", "nvpmodel", "jetson_clocks", "fuser", "ssh", *SCRIPTS}
 PARTS = {"source", "grep"}  # of a line that is run as a whole
 NOT_COMMANDS = re.compile(r"\.{3}|REPOSITORY|\.\[NAME\]|KIND|<[^>]+>")  # a place that the reader fills in
 # Code in the text that is a command, not only the name of one; a short form is that of an executable or launch file.

@@ -67,7 +67,7 @@ def check_file(path: str, group: str) -> Finding:
     if not os.path.exists(path):
         found = sorted(str(each) for name in NAMES[group] for each in Path("/dev").glob(name))
         remedy = (
-            "is the device plugged in, is it given to the container (deploy/compose.yaml)? Look: "
+            "is the device plugged in, is it given to the container (deploy/docker_run)? Look: "
             f"of {' '.join(f'/dev/{name}' for name in NAMES[group])} here is {' '.join(found) or 'none'}; "
             "without a robot: check_robot --simulated"
         )
