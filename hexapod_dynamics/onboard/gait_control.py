@@ -251,7 +251,8 @@ class GaitControl:
         return f"moves after {ANNOUNCE:.0f} s at rest"
 
     def sit(self) -> None:
-        """Sit down and stay until `stand`, also over a restart; HexapodError if this gait cannot."""
+        """Sit down and stay until `stand`, also over a restart; HexapodError if this gait cannot. Getting up ends."""
+        self.get_up.stop("it was told to sit")
         self.gait.sit()
         self.permit.sit(True)
         self._store()

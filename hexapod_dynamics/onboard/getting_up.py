@@ -103,8 +103,12 @@ class GettingUp:
         """Note whether the servos execute commands."""
         self.executes = following
         if not following:
-            self._get_up.stop("servos does not execute commands: emergency stop, sit or release")
-            self._report()
+            self.stop("servos does not execute commands: emergency stop, sit or release")
+
+    def stop(self, reason: str) -> None:
+        """End it at once, if it is active: no joint moves until the next request."""
+        self._get_up.stop(reason)
+        self._report()
 
     # ---- measurements ------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ def test_the_buzzer_sounds_when_the_gait_announces_a_motion_and_only_then(probe,
     assert len(board.beeps) == 1
 
 
-def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(probe, board, servos):
+def test_keys_and_a_remote_control_published_as_joy_stop_the_robot(probe, board, servos):
     heard, middle = probe.hear(Joy, "joy", keep=500), [992] * 10
     drive, stop = [992, 1792, 992, 992, 1792, 192, *middle], [992, 992, 992, 992, 192, 1792, *middle]
 
@@ -62,3 +62,8 @@ def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(pro
     wait_until(lambda: "the pose is frozen" in servos.output, 10, lambda: servos.output)
     wait_until(lambda: board.move_remote(stop) or "remote control, is on" in resume()[1], 10, "no end of the stop")
     wait_until(lambda: board.move_remote(drive) or resume()[0], 10, "the stop ends once the switch is off")
+    board.press(2)
+    assert "no emergency stop was on" in resume()[1]
+    board.press(1)
+    wait_until(lambda: "key of the STM32 board: the pose is frozen" in servos.output, 10, lambda: servos.output)
+    assert "has ended" in resume()[1]

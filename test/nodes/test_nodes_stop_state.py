@@ -151,10 +151,13 @@ def test_in_a_state_directory_the_stop_lasts_over_sessions_and_clean_ends(begin,
     servos = begin("-p", f"state_directory:={place}")
     assert servos.ask("emergency_stop", True).success
     servos.process.interrupt()
-    servos = begin("-p", f"state_directory:={place}", session=False, wait=False)
+    assert robot.servos.are_holding().all()
+    servos = begin("-p", f"state_directory:={place}", "-p", "on_shutdown:=release", session=False, wait=False)
     commands.pose = waving
     assert robot.stays()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    servos.process.interrupt()
+    assert not robot.servos.are_holding().any()
     assert [file.name for file in place.iterdir()] == ["servos.json"]
 
 

@@ -298,6 +298,26 @@ def test_a_robot_that_was_told_to_sit_stays_so_over_a_restart_until_it_is_told_t
         each.close()
 
 
+def test_who_is_told_to_sit_while_it_gets_up_moves_no_joint_until_it_is_asked_again():
+    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
+    on_its_back = ImuReading(np.diag([1.0, -1.0, -1.0]), (0.0, 0.0, -9.81), (0.0, 0.0, 0.0), None, None)
+    commands, angles = [], control.gait.position.copy()
+    control.set_following(True)
+    for k in range(400):
+        control.imu(0.02 * k, on_its_back)
+        control.joints(0.02 * k, angles)
+        if k in (50, 350):
+            control.ask_to_get_up(0.02 * k)
+        if k == 200:
+            control.sit()
+        commands.append(control.step(0.02 * k))
+        if commands[-1]:
+            angles[commands[-1].joints] = commands[-1].positions
+    assert commands[199] is not None and not any(commands[200:])
+    assert "about to get up" in control.state(8.0)[1]
+    control.close()
+
+
 @pytest.mark.parametrize("holds, felt", [(0.0, True), (0.3, False)])
 def test_a_body_whose_servos_hold_now_and_then_meets_no_obstacle(holds, felt):
     """On a computer that is too busy, servos hold for want of commands: "an obstacle is higher than it can step"."""
