@@ -6,32 +6,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 # Sent by the script that the page gets (page.js); they do not go on to viser.
 ALIVE, DRIVE, STOP, SLOW = "HexapodAlive", "HexapodDrive", "HexapodStop", "HexapodSlow"
 ROUNDING = 1e-9  # by which a slider's value may exceed its range
 
 
-@dataclass(frozen=True)
-class Control:
-    """What a page may set a control to: `kind` "button", "box", "slider" (low to high) or "menu" (options)."""
+class Range(NamedTuple):
+    """The numbers that a page may set a slider to."""
 
-    kind: str
-    low: float = 0.0
-    high: float = 0.0
-    options: tuple[str, ...] = ()
+    low: float
+    high: float
 
-    def is_allowed(self, value: object) -> bool:
-        """Whether a page may set this value."""
-        if self.kind == "button":
-            return value is True
-        if self.kind == "box":
-            return isinstance(value, bool)
-        if self.kind == "menu":
-            return isinstance(value, str) and value in self.options
-        return is_number(value) and self.low - ROUNDING <= value <= self.high + ROUNDING
+
+Control = Range | tuple[object, ...]  # the values that a page may set a control to: of a slider, of another one
 
 
 class MessageFilter:
@@ -78,7 +67,13 @@ class MessageFilter:
             return "control"
         if not isinstance(updates, dict) or set(updates) != {"value"}:
             return "fields"
-        return "" if control.is_allowed(updates["value"]) else "value"
+        value = updates["value"]
+        if isinstance(control, Range):
+            low, high = control
+            allowed = is_number(value) and low - ROUNDING <= value <= high + ROUNDING
+        else:
+            allowed = any(type(value) is type(each) and value == each for each in control)
+        return "" if allowed else "value"
 
 
 def read_axes(message: Mapping[str, object]) -> tuple[float, float, float] | None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
 from hexapod_dynamics.view.access import ANY_ADDRESS, Access
-from hexapod_dynamics.view.client_messages import ALIVE, DRIVE, SLOW, STOP, Control, MessageFilter, read_axes
+from hexapod_dynamics.view.client_messages import ALIVE, DRIVE, SLOW, STOP, Control, MessageFilter, Range, read_axes
 
 if TYPE_CHECKING:
     import viser
@@ -202,13 +202,13 @@ class WebPage:
             if handle is None or handle._impl.removed or not handle.visible or handle.disabled:
                 continue
             if isinstance(handle, viser.GuiButtonHandle):
-                return Control("button")
+                return (True,)
             if isinstance(handle, viser.GuiCheckboxHandle):
-                return Control("box")
+                return True, False
             if isinstance(handle, viser.GuiSliderHandle):
-                return Control("slider", low=handle.min, high=handle.max)
+                return Range(handle.min, handle.max)
             if isinstance(handle, (viser.GuiDropdownHandle, viser.GuiButtonGroupHandle)):
-                return Control("menu", options=tuple(handle.options))
+                return tuple(handle.options)
         return None
 
     def _is_clickable(self, client: int, name: str) -> bool:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.view.client_messages import DRIVE, Control, MessageFilter, read_axes
+from hexapod_dynamics.view.client_messages import DRIVE, MessageFilter, Range, read_axes
 
 CONTROLS = {
-    "slider": Control("slider", low=-0.15, high=0.15),
-    "box": Control("box"),
-    "button": Control("button"),
-    "menu": Control("menu", options=("works", "locked")),
+    "slider": Range(-0.15, 0.15),
+    "box": (True, False),
+    "button": (True,),
+    "menu": ("works", "locked"),
 }
 KINDS = {
     "GuiUpdateMessage": lambda uuid, updates: None,
