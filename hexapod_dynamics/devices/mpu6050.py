@@ -21,6 +21,7 @@ import numpy.typing as npt
 from hexapod_dynamics.devices.serial_device import set_timer_slack
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.drivers.imu.mpu6050 import READ_BLOCK, READ_BYTE, REQUEST_FORMAT, WRITE_BYTE
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.errors import DeviceError
 
 _GYRO_LSB = [lsb / math.radians(1.0) for lsb in chip.GYRO_RANGES.values()]  # per rad/s
@@ -160,15 +161,14 @@ class VirtualMpu6050:
         self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = chip.BURST_FORMAT.pack(*clipped.tolist())
 
 
-class I2cBusDevice:
+class I2cBusDevice(Worker):
     """Serves the chip over the socket at `path`."""
 
     def __init__(self, sensor: VirtualMpu6050, path: str | os.PathLike) -> None:
+        super().__init__("i2c_bus_device")
         self.sensor, self.path, self.faults = sensor, Path(path), sensor.faults
         self._selector = selectors.DefaultSelector()
         self._server: socket.socket | None = None
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="i2c_bus_device", daemon=True)
 
     def start(self) -> None:
         """Create the socket and serve it."""
@@ -185,13 +185,11 @@ class I2cBusDevice:
         server.listen(4)
         self._selector.register(server, selectors.EVENT_READ)
         self._server = server
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """Close the socket and end the thread."""
-        self._stopping = True
-        if self._thread.is_alive():
-            self._thread.join(2.0)
+        super().stop()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.fileobj, socket.socket):
                 key.fileobj.close()

@@ -19,7 +19,7 @@ import termios
 import threading
 import time
 import tty
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,7 @@ from random import Random
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.drivers.simulated_port import PortClaim
-from hexapod_dynamics.drivers.wake import Wake
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.errors import DeviceError
 
 
@@ -100,7 +100,7 @@ class Event:
     urgent: bool = field(compare=False, default=True)
 
 
-class SerialDevice(ABC):
+class SerialDevice(Worker):
     """A simulated serial device on a pseudo-terminal (pty).
 
     link: symlink to the pty, the path to open; made again after an unplug. A record beside it names the process that
@@ -112,6 +112,7 @@ class SerialDevice(ABC):
     pause, echoes = math.inf, True
 
     def __init__(self, link: str | os.PathLike, baudrate: int, parser: FrameFinder, session: str = "") -> None:
+        super().__init__("serial_device")
         self.link = Path(link)
         self.faults, self.counters = BusFaults(), BusCounters()
         self.baudrate, self.byte_time = baudrate, BITS_PER_BYTE / baudrate
@@ -124,8 +125,6 @@ class SerialDevice(ABC):
         self._master = self._slave = -1
         self._lock = threading.Lock()  # guards the two descriptors
         self._events_lock = threading.Lock()  # guards _events: `schedule` may be called in any thread
-        self._wake, self._stopping = Wake(), False
-        self._thread = threading.Thread(target=self._run, name="serial_device", daemon=True)
 
     # What a subclass does --------------------------------------------------------------------------------------------
 
@@ -153,16 +152,11 @@ class SerialDevice(ABC):
     def start(self) -> None:
         """Make the port and serve it; raises DeviceError where another simulator serves the same link."""
         self.plug_in()
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """Remove the port and end the thread."""
-        self._stopping = True
-        self._wake.set()
-        if self._thread.ident is None:  # never started
-            self._wake.close()
-        else:
-            self._thread.join(2.0)
+        super().stop()
         self.unplug()
         if self._claim is not None:
             self._claim.release()
@@ -250,12 +244,6 @@ class SerialDevice(ABC):
             heapq.heapify(self._events)
 
     def _run(self) -> None:
-        try:
-            self._serve()
-        finally:
-            self._wake.close()
-
-    def _serve(self) -> None:
         set_timer_slack()
         while not self._stopping:
             wait = self._next_urgent() - time.monotonic()

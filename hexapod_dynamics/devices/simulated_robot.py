@@ -19,6 +19,7 @@ import numpy as np
 from hexapod_dynamics.devices.hardware import make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import set_timer_slack
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
@@ -47,7 +48,7 @@ class State:
     torques: np.ndarray
 
 
-class SimulatedRobot:
+class SimulatedRobot(Worker):
     """A Simulator with devices, stepped by its own thread.
 
     Args:
@@ -78,6 +79,7 @@ class SimulatedRobot:
         if physics == "mujoco":
             import_mujoco()
         PHYSICS[physics].check_truth(truth or Truth())
+        super().__init__("physics")
         self.robot = robot
         self.lock = threading.RLock()  # guards the physics
         servo_map = ServoMap.from_robot(robot)
@@ -113,18 +115,10 @@ class SimulatedRobot:
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
         self.late = self.skipped = 0.0  # [s] largest delay since `pop_lateness()`, skipped time
         self._failure: Exception | None = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread that steps the physics."""
-        self._thread.start()
 
     def stop(self) -> None:
         """Stop the physics and remove the devices."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(2.0)
+        super().stop()
         self.hardware.stop()
 
     def set_morphology(self, morphology: Morphology) -> None:
@@ -222,7 +216,7 @@ class SimulatedRobot:
         set_timer_slack()
         self.time = time.monotonic()
         try:
-            while not self._stopping.is_set():
+            while not self._stopping:
                 self.advance(time.monotonic())
                 pause = self.time + self._chunk - time.monotonic()
                 if pause > 0.0:

@@ -5,7 +5,6 @@ A joint may be mounted the wrong way round, the IMU in any attitude, so that che
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -17,12 +16,13 @@ from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.hardware import make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 
 
-class SuspendedRobot:
+class SuspendedRobot(Worker):
     """Servo bus and IMU of a suspended robot, served by threads from `start` to `stop`.
 
     directory: of the device files. turned_round: joints whose servo is mounted the other way round. imu_rotation (3, 3)
@@ -40,6 +40,7 @@ class SuspendedRobot:
         loaded: bool = False,
         bus: str = "lx",
     ) -> None:
+        super().__init__("suspended_robot")
         servo_map = ServoMap.from_robot(robot)
         self.robot, self.joints = robot, list(robot.joint_names)
         truly = [-d if name in turned_round else d for name, d in zip(self.joints, servo_map.directions, strict=True)]
@@ -58,19 +59,15 @@ class SuspendedRobot:
         }
         self._chip = np.asarray(robot.imu.rotation if imu_rotation is None else imu_rotation, float)
         self._up = np.array([0.0, 0.0, 1.0])  # in base_link
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="suspended_robot", daemon=True)
 
     def start(self) -> None:
         """Make the devices and serve them."""
         self.hardware.start()
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """Remove the devices."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(2.0)
+        super().stop()
         self.hardware.stop()
 
     @property
@@ -84,7 +81,8 @@ class SuspendedRobot:
 
     def _run(self) -> None:
         here = self.angles
-        while not self._stopping.wait(0.005):
+        while not self._stopping:
+            self._wake.wait(0.005)
             now = time.monotonic()
             wanted = self.servos.setpoints(now)
             stuck = np.array([name in self.blocked for name in self.joints])

@@ -7,12 +7,11 @@ raise MissingPackageError without it.
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Callable
 from types import ModuleType
 
 from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.errors import MissingPackageError
 
 _log = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ _PRIORITY = 13  # real-time priority where permitted: above that of the bus thre
 PIN_LEVELS = ("low", "high")
 
 
-class StopButton:
+class StopButton(Worker):
     """Calls press() each time the button is pressed, also if it is pressed at the start.
 
     level: "low" or "high", what the pin reads while the button is pressed. pressed: whether the button is pressed now.
@@ -73,27 +72,24 @@ class StopButton:
     """
 
     def __init__(self, pin: int, level: str, press: Callable[[], object], gpio: ModuleType | None = None) -> None:
+        super().__init__("stop_button")
         self._gpio = gpio if gpio is not None else import_gpio("a stop button")
         self._pin, self._level, self._press = pin, PIN_LEVELS.index(level), press
         self.pressed, self.fault = False, ""
         self._gpio.setmode(self._gpio.BCM)
         self._gpio.setup(pin, self._gpio.IN)
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="stop_button", daemon=True)
-        self._thread.start()
+        self.start()
 
     def close(self) -> None:
         """End the thread and release the pin."""
-        self._ending.set()
-        self._thread.join(1.0)
+        self.stop()
         self._gpio.cleanup(self._pin)
 
     def _run(self) -> None:
         raise_thread_priority(_PRIORITY)
         before = False
-        while not self._ending.is_set():
-            # Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
-            time.sleep(0.01)  # two consecutive readings must agree
+        while not self._stopping:
+            self._wake.wait(0.01)  # two consecutive readings must agree
             try:
                 now = self._gpio.input(self._pin) == self._level
                 self.fault = ""

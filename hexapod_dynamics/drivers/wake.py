@@ -1,4 +1,4 @@
-"""Ends the wait of another thread, at a time of the monotonic clock on each Python.
+"""Ends the wait of another thread, or a thread, at a time of the monotonic clock on each Python.
 
 Below Python 3.11 the timeouts of a Condition and of an Event follow the system clock: when that is set back during a
 wait, the wait takes as much longer, and nobody would read the servos or their stop button meanwhile.
@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import threading
+from abc import ABC, abstractmethod
 
 
 class Wake:
@@ -46,3 +47,35 @@ class Wake:
                 os.close(self._reader)
                 os.close(self._writer)
             self._reader = self._writer = -1
+
+
+class Worker(ABC):
+    """A thread from `start` to `stop`; its subclass has `_run`, which waits by `_wake` and ends by `_stopping`."""
+
+    def __init__(self, name: str) -> None:
+        """name: of the thread."""
+        self._wake, self._stopping = Wake(), False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; wait for that, for 2 s at most."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread.ident is None:  # never started
+            self._wake.close()
+        else:
+            self._thread.join(2.0)
+
+    def _work(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._wake.close()
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Work until `_stopping` is set."""

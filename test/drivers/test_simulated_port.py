@@ -81,7 +81,6 @@ def test_a_second_simulator_of_the_same_robot_is_refused(tmp_path):
         second.start()
     assert find_proved_device(tmp_path / "bus")
     rig.stop()
-    second._thread = rig._thread  # was never started
     second.stop()
 
 

@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import (
 )
 from hexapod_dynamics.drivers.servos.board.protocol import SAMPLE
 from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
-from hexapod_dynamics.drivers.wake import Wake
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -64,7 +63,7 @@ class ImuHealth:
         self.connected, self.last_error, self.last_sample = False, error, math.nan
 
 
-class ImuSource:
+class ImuSource(Worker):
     """Passes samples on to on_sample(sample, monotonic time [s]), if it has a thread (`_run`) in that thread.
 
     what: the device, for people. expected: what does not come when there are no samples; remedy: why that may be so at
@@ -74,35 +73,15 @@ class ImuSource:
     def __init__(
         self, on_sample: Callable[[Sample, float], object], what: str, expected: str = "", remedy: str = ""
     ) -> None:
+        super().__init__("imu")
         self.on_sample, self.what, self.health = on_sample, what, ImuHealth()
         self._expected, self._same, self._last_raw = expected, 0, b""
         if expected:
             self.health.last_error = f"no {expected}{remedy}"
         self._late, self._counted = "", (0, 0)
-        self._stopping, self._wake = False, Wake()
-        self._thread = threading.Thread(target=self._read_until_stopped, name="imu", daemon=True)
-
-    def start(self) -> None:
-        """Begin to receive or to read; failures are tried again until it succeeds."""
-        self._thread.start()
-
-    def stop(self, timeout: float = 1.0) -> None:
-        """End the thread, which releases what it uses."""
-        self._stopping = True
-        self._wake.set()
-        if self._thread.ident is None:  # never started
-            self._wake.close()
-        else:
-            self._thread.join(timeout)
-
-    def _read_until_stopped(self) -> None:
-        try:
-            self._run()
-        finally:
-            self._wake.close()
 
     def _run(self) -> None:
-        """Receive or read until `_stopping` is set; without a thread of its own, do nothing."""
+        """Receive or read; failures are tried again until it succeeds. Without a thread of its own, do nothing."""
 
     def deliver(self, sample: Sample, stamp: float) -> None:
         """Count a sample of the monotonic time `stamp` [s], and pass it on."""
