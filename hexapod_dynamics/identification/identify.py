@@ -74,9 +74,9 @@ def identify(
     if response is not None:
         values, deviations = response.values, response.deviations
     latency, lag, kind, weight, zone, play, _, _ = values.T
-    servos = Servos(np.full(n, k0), zone, lag, kind)
+    servos, share = Servos(np.full(n, k0), zone, lag, kind), np.full(n, 0.3)  # share: deviation of the stiffness
     loads, geometry, links = None, None, None
-    described = robot
+    described, found = robot, servos
     if standing is not None:
         standing.check(robot, "standing exercise")
         # Means over quarters of a second of a slow motion.
@@ -91,18 +91,16 @@ def identify(
     for _ in range(2 if standing is not None else 1):  # loads and links depend on each other slightly
         if standing is not None:
             loads = identify_loads(described, means, servos, deviations[:, servo_response.ZONE], weighed)
+            found, share = loads.servos, loads.stiffness_deviation / loads.servos.stiffness
         if response is not None and suspended is not None:
-            stiffness = np.full(n, k0) if loads is None else loads.servos.stiffness
-            share = np.full(n, 0.3) if loads is None else loads.stiffness_deviation / stiffness
-            better = 0.0 if loads is None else loads.servos.zone - zone
-            corrected = weight + response.weight_by_zone * better
-            burden = np.where(response.moved, corrected * stiffness / k0, np.nan)
+            corrected = weight + response.weight_by_zone * (found.zone - zone)
+            burden = np.where(response.moved, corrected * found.stiffness / k0, np.nan)
             spread = burden * np.hypot(share, deviations[:, servo_response.WEIGHT] / corrected)
             links = identify_links(robot, suspended, burden, spread)
             described = _set_links(described, links)
     if loads is not None:
         described = _set_loads(described, loads, weighed if weighed is not None else loads.mass + robot.leg_mass)
-    described = _set_servos(described, response, loads, geometry)
+    described = _set_servos(described, response, found, geometry)
     findings = itertools.chain(
         _servo_findings(robot, response),
         _load_findings(robot, described, loads, links, weighed),
@@ -149,32 +147,25 @@ def _set_loads(robot: Robot, loads: Loads, whole: float) -> Robot:
     return dataclasses.replace(robot, body=body)
 
 
-def _set_servos(robot: Robot, response: ServoResponse | None, loads: Loads | None, geometry: Geometry | None) -> Robot:
+def _set_servos(robot: Robot, response: ServoResponse | None, found: Servos, geometry: Geometry | None) -> Robot:
     """The robot with its servos. Without a suspended exercise latency, zone, play and kind of a servo are not known:
     its law is the robot file's, with the stiffness that was found, or there is none.
     """
-    n = robot.joint_count
-    stiffness = np.full(n, robot.servo.stiffness) if loads is None else loads.servos.stiffness
     if response is not None:
-        laws = _laws(response, stiffness, loads)
+        latency, lag, kind, _, _, play, friction, _ = response.values.T
+        dry, load = np.maximum(friction * found.stiffness, 0.0), np.full_like(lag, max(found.loaded, 0.0))
+        columns = found.stiffness, found.zone, latency, lag, kind, play, dry, load  # the order of JointServo's fields
+        laws = [JointServo(*row) for row in np.column_stack(columns).tolist()]
     else:
-        found = stiffness if loads is not None else [law.stiffness for law in robot.joint_servos]
-        laws = [dataclasses.replace(law, stiffness=float(k)) for law, k in zip(robot.joint_servos, found, strict=False)]
+        known = zip(robot.joint_servos, found.stiffness.tolist(), strict=False)
+        laws = [dataclasses.replace(law, stiffness=k) for law, k in known]
     lags = [law.lag for law in laws] or [robot.servo.damping / robot.servo.stiffness]
     if geometry is not None:
-        known = zip(laws, geometry.offset_deviations.tolist(), strict=False)
-        laws = [dataclasses.replace(law, zero_deviation=zero) for law, zero in known]
-    mean = float(np.mean(stiffness))
+        zeros = zip(laws, geometry.offset_deviations.tolist(), strict=False)
+        laws = [dataclasses.replace(law, zero_deviation=zero) for law, zero in zeros]
+    mean = float(np.mean(found.stiffness))
     servo = dataclasses.replace(robot.servo, stiffness=mean, damping=mean * float(np.mean(lags)))
     return dataclasses.replace(robot, servo=servo, joint_servos=tuple(laws))
-
-
-def _laws(response: ServoResponse, stiffness: Array, loads: Loads | None) -> list[JointServo]:
-    latency, lag, kind, _, zone, play, friction, _ = response.values.T
-    zone, loaded = (zone, 0.0) if loads is None else (loads.servos.zone, max(loads.servos.loaded, 0.0))
-    dry, load = np.maximum(friction * stiffness, 0.0), np.full_like(lag, loaded)
-    columns = stiffness, zone, latency, lag, kind, play, dry, load  # in the order of the fields of JointServo
-    return [JointServo(*row) for row in np.column_stack(columns).tolist()]
 
 
 # ---- findings --------------------------------------------------------------------------------------------------------
