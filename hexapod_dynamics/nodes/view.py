@@ -26,7 +26,8 @@ from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
 from hexapod_dynamics.view.panel import NOBODY_LABEL, Entry, EventList, HypothesisBars, Panel
-from hexapod_dynamics.view.scene import aim_camera, serve
+from hexapod_dynamics.view.scene import aim_camera, prepare_scene
+from hexapod_dynamics.view.web_page import WebPage
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
@@ -65,9 +66,10 @@ class View(GuardedNode):
         self._seat = DriveSeat()
         self._commands = RosCommands(self, self._seat, self._aim_camera, lambda: self._picture.set_prediction_back())
         names = [name for name in values["names"] if name]
-        self._page = serve(values["port"], values["host"], names=names, title=self._robot_title(""))
+        self._page = WebPage(values["host"], values["port"], names, self._robot_title(""))
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
         self._server = self._page.server
+        prepare_scene(self._server)
         self._server.on_client_disconnect(lambda client: self._seat.leave(client.client_id))
         self._picture = Picture(self._server, self._newest, self._on_click)
         self._panel = Panel(self._server, self._commands)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib.metadata
-import math
 import platform
 import shutil
 import signal
@@ -105,12 +104,10 @@ def _record(given: argparse.Namespace) -> int:
     try:
         while bag.poll() is None and not given.out.is_dir() and time.monotonic() < slowest:
             time.sleep(0.02)
-        end = math.inf if given.seconds is None else time.monotonic() + given.seconds
         if given.out.is_dir():
             _add(given, file, text)  # at once, so that even a killed recording has them
-        while bag.poll() is None and given.out.is_dir() and time.monotonic() < end:
-            time.sleep(0.02)
-    except KeyboardInterrupt:
+            bag.wait(given.seconds)
+    except (KeyboardInterrupt, subprocess.TimeoutExpired):
         pass
     finally:
         code = _end(bag, given.out)

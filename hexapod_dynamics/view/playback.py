@@ -13,7 +13,8 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.view.scene import RobotFigure, Surroundings, aim_cameras, serve
+from hexapod_dynamics.view.scene import RobotFigure, Surroundings, aim_cameras, prepare_scene
+from hexapod_dynamics.view.web_page import WebPage
 
 if TYPE_CHECKING:
     from hexapod_dynamics.simulation.trajectory import Log
@@ -34,8 +35,9 @@ class Playback:
                 "give the robot of the log: show(log, robot=...)"
             )
         urdf = robot.to_urdf(morphology)
-        self._page = serve(port, host, title=f"{robot.name}: playback", framed=True)
+        self._page = WebPage(host, port, title=f"{robot.name}: playback", framed=True)
         self.server, self.url = self._page.server, self._page.url
+        prepare_scene(self.server)
         self._log, self._robot = log, robot
         self._names, self._tree = robot.joint_names, LinkTree(robot, morphology)
         self._present = [leg for leg in robot.leg_names if f"foot_{leg}" in self._tree.children]

@@ -15,7 +15,6 @@ from hexapod_dynamics.robot.model_tree import MOVING, Shape, TreeLink
 from hexapod_dynamics.robot.urdf_reading import read_root, read_tree
 from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_z
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.view.web_page import WebPage
 
 if TYPE_CHECKING:
     import trimesh
@@ -43,19 +42,10 @@ def _colour(name: str) -> Colour:
     return red, green, blue
 
 
-def serve(
-    port: int,
-    host: str = "127.0.0.1",
-    *,
-    names: Sequence[str] = (),
-    title: str = "hexapod_dynamics",
-    framed: bool = False,
-) -> WebPage:
-    """Start the server of the page, see WebPage; `WebPage.server` is viser's."""
-    page = WebPage(host, port, names, title, framed=framed)
-    page.server.scene.set_up_direction("+z")
-    aim_cameras(page.server, JETHEXA_REACH)
-    return page
+def prepare_scene(server: viser.ViserServer) -> None:
+    """Let z be up, and the cameras of all pages see a robot like the JetHexa."""
+    server.scene.set_up_direction("+z")
+    aim_cameras(server, JETHEXA_REACH)
 
 
 def aim_cameras(server: viser.ViserServer, reach: float) -> None:

@@ -376,9 +376,9 @@ def test_a_request_without_an_answer_is_said():
 def test_without_viser_the_view_names_what_to_install():
     code = (
         "import sys; sys.modules['viser'] = None\n"
-        "from hexapod_dynamics.view.scene import serve\n"
+        "from hexapod_dynamics.view.web_page import WebPage\n"
         "from hexapod_dynamics.errors import HexapodError\n"
-        "try: serve(8080)\n"
+        "try: WebPage('127.0.0.1', 8080)\n"
         "except HexapodError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -5,14 +5,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.simulation import Ground
-from hexapod_dynamics.view.scene import Surroundings, ground_mesh, serve
+from hexapod_dynamics.view.scene import Surroundings, ground_mesh
+from hexapod_dynamics.view.web_page import WebPage
 
 ROUGH = Ground(slope=4.0, slope_yaw=70.0, rough=0.01, seed=7)
 
 
 @pytest.fixture(scope="module")
 def server():
-    server = serve(0).server
+    server = WebPage("127.0.0.1", 0).server
     yield server
     server.stop()
 

@@ -74,7 +74,7 @@ class FrozenChains:
         self._shown, self._since = np.full(n, np.nan), np.full(n, np.inf)  # last report [rad], since when [s]
         self._low, self._high = np.full(n, np.nan), np.full(n, np.nan)  # of the commands since then [rad]
         self._usual = np.zeros(n)  # longest interval [s] between two changes of a joint that was commanded to move
-        self._new, self._moves, self._missing = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool)
+        self._moves, self._missing = np.zeros((2, n), bool)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set which joints (n,) bool are declared missing."""
@@ -84,16 +84,13 @@ class FrozenChains:
         """Return which joints (n,) bool are not measured. shown: what they report, targets: their commands, NaN for
         none, each (n,) [rad]; now: monotonic [s].
         """
-        new = np.not_equal(shown, self._shown, out=self._new)
-        self._moves |= new & (self._shown == self._shown)  # a first report, before which the value is NaN, is no motion
-        np.copyto(self._shown, shown)
+        new = shown != self._shown
+        self._moves |= new & ~np.isnan(self._shown)  # a first report is no motion
         lasted, moved = now - self._since, self._high - self._low
         np.maximum(self._usual, lasted, out=self._usual, where=new & (moved >= _EACH) & (lasted <= 1.0))
-        np.copyto(self._since, now, where=new)
-        np.fmin(self._low, targets, out=self._low)
-        np.fmax(self._high, targets, out=self._high)
-        np.copyto(self._low, targets, where=new)
-        np.copyto(self._high, targets, where=new)
+        self._shown, self._since = shown.copy(), np.where(new, now, self._since)
+        self._low = np.where(new, targets, np.fmin(self._low, targets))
+        self._high = np.where(new, targets, np.fmax(self._high, targets))
         moved = self._high - self._low
         still = (now - self._since >= np.maximum(0.3, 2.0 * self._usual)) & (moved >= _EACH)
         frozen: np.ndarray = self._missing & ~self._moves
