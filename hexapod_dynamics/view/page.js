@@ -103,12 +103,12 @@
   const types = target => target && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
     || (target.tagName === "INPUT" && !/^(checkbox|button|range)$/.test(target.type)));
   const onKey = event => {
-    const down = event.type === "keydown";
-    if (down && (event.ctrlKey || event.metaKey || event.altKey || types(event.target))) return;
-    if (event.code === "Space" || event.code === "KeyX") {
+    const down = event.type === "keydown", stops = event.code === "Space";  // also where a number is typed
+    if (down && (event.ctrlKey || event.metaKey || event.altKey || (types(event.target) && !stops))) return;
+    if (stops || event.code === "KeyX") {
       if (down && !event.repeat) {
         release();
-        send(event.code === "Space" ? {type: STOP} : {type: DRIVE, axes: [0, 0, 0]});
+        send(stops ? {type: STOP} : {type: DRIVE, axes: [0, 0, 0]});
       }
     } else if (event.code in KEYS) {
       if (down) held.add(event.code); else held.delete(event.code);
