@@ -19,7 +19,7 @@ PRESSED_FOOT = "pressed foot"
 # Keys of `gait_state`: whether the robot braces against a push; whether it lies after a fall or is getting up.
 BRACES = "braces against a push"
 OFF_ITS_FEET = "off its feet"
-WALKING = "walking"  # value of Gait.doing
+STANDING, WALKING = "standing", "walking"  # values of Gait.doing
 # Key of `Gait.report`: whether an obstacle throws the body back at present.
 THROWN_BACK = "thrown back by an obstacle"
 
@@ -213,7 +213,7 @@ class Gait(ABC):
     @property
     def doing(self) -> str:
         """Present action of the gait, in one or two words."""
-        return "walking" if self.walking else "standing"
+        return WALKING if self.walking else STANDING
 
     def report(self) -> dict[str, object]:
         """Return further values for the diagnostics, as {name: value}."""

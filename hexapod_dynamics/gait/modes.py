@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.interface import WALKING
+from hexapod_dynamics.gait.interface import STANDING, WALKING
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait_kinds import AdaptiveSettings
 
@@ -30,7 +30,7 @@ class Mode(IntEnum):
 
 # What `Gait.doing` calls each Mode.
 DOING = (
-    *("standing", "shifting", WALKING, "settling"),
+    *(STANDING, "shifting", WALKING, "settling"),
     *("sitting down", "moving feet", "sitting", "standing up", "pressing"),
 )
 # Modes in which the robot is on its feet; in which it rests on its belly, moves down to it, or rises from it.

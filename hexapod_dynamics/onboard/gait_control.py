@@ -20,7 +20,7 @@ from hexapod_dynamics.control.joint_trial import JointTrial
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
-from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
+from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, STANDING, WALKING, Gait
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE
 from hexapod_dynamics.gait_kinds import ADAPTIVE, LIVE, GaitValue, make_gait
@@ -218,8 +218,9 @@ class GaitControl:
         if kind in ADAPTIVE and self._kind in ADAPTIVE:
             self._change_live(kind, values, again)
         else:
-            if self.gait.walking:
-                raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
+            if self.doing != STANDING or self.permit.sits or self.get_up.active:
+                how = f"let it stand first (cmd_vel zero, or the service stand); now: {self.state(self._now)[1]}"
+                raise HexapodError(f"a robot that does not stand keeps its kind of gait: {how}")
             other = make_gait(kind, values).bind(self.robot, self._morphology)
             other.reset(joints=self.gait.position)
             threading.Thread(target=self.gait.close, name="close gait", daemon=True).start()  # it awaits its worker

@@ -287,6 +287,9 @@ def test_a_robot_that_was_told_to_sit_stays_so_over_a_restart_until_it_is_told_t
     before = GaitControl(ROBOT, settings, keep=states.append)
     before.sit()
     control = GaitControl(ROBOT, settings, permit=WalkPermit.restored(states[-1], 0.0))
+    for seated in (before, control):  # another kind of gait would stand up
+        with pytest.raises(HexapodError, match="the service stand.*; now: sitting"):
+            seated.change({"gait": "tripod"})
     for k in range(200):
         control.command(0.02 * k, (0.05, 0.0, 0.0))
         assert control.step(0.02 * k) is None
