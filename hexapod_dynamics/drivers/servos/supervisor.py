@@ -219,7 +219,7 @@ class ServoSupervisor:
         if refusal := self._unreachable():
             return refusal
         self.sitting = None
-        if self.stop.mode != FOLLOW:
+        if not self.is_following:
             self._change(replace(self.stop, mode=HOLD, reason="torque was switched on"))
         self.chain.set_torque(True)
         self.guard.pause()

@@ -86,6 +86,13 @@ def test_the_end_of_commands_is_told_once(control, said):
     assert control.doing() == ("ok", ["holding the pose, no commands"])
 
 
+def test_who_switches_torque_on_in_an_emergency_stop_is_told_what_happens_after_it(control):
+    known(control)
+    assert control.emergency_stop(True)[0] and control.stand() == ""
+    assert control.emergency_stop(False) == (True, "the emergency stop has ended: the pose is held until ~/follow")
+    assert not control.is_following and control.resume()[0]
+
+
 def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control, servos):
     known(control)
     assert control.sit_down("for the test", time.monotonic()) == "" and control.sitting is not None
