@@ -68,6 +68,7 @@ NO_ROBOT = {
     PACKAGE + "check_robot --hardware dynamixel --robot my_phantomx.yaml": (REFUSED, ""),
     PACKAGE + "check_robot --hardware jethexa_orin --only axes,directions,trim,stop": (REFUSED, ""),
     PACKAGE + "check_robot --hardware jethexa_orin --only port,servos,supply,imu": (REFUSED, ""),
+    PACKAGE + "check_robot --hardware jethexa_orin --only servos,supply": (REFUSED, ""),
     PACKAGE + "check_robot --report /var/lib/hexapod_dynamics/check.md": (REFUSED, ""),
     PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio calibrate tibia_joint_LF 1.4": (
         REFUSED,
@@ -76,7 +77,6 @@ NO_ROBOT = {
     PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio center": (REFUSED, GPIO),
     PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio scan": (REFUSED, GPIO),
     PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio set-id 1 7": (REFUSED, GPIO),
-    PACKAGE + "servo_tool scan": (REFUSED, ""),
     PACKAGE + "set_morphology": (REFUSED, ""),
     "ros2 param set": (REFUSED, ""),
     "ros2 topic echo --once": (REFUSED, ""),
@@ -123,7 +123,6 @@ LAUNCHES = {
 CALL = "ros2 service call /set_morphology rcl_interfaces/srv/SetParametersAtomically "
 BESIDE = {  # in this order, beside one robot
     "ros2 topic echo --once /predicted_state": (DONE, "orientation"),
-    "ros2 topic echo --once /diagnostics": (DONE, "level"),
     "ros2 topic echo /diagnostics": (GOES, "level"),
     "ros2 topic echo /gait_state": (GOES, "walk"),
     "ros2 param list /simulator": (DONE, "faults.bus.drop_rate"),

@@ -15,8 +15,7 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
@@ -54,11 +53,11 @@ class Rehearsal:
             time.sleep(0.01)
 
     def bench(self, joints=LEFT_FRONT, speed=1.0, operator=None):
-        port = PortSettings(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
-        bus = LxServos(port, ServoMap.from_robot(ROBOT).ids)
-        return Bench(
-            ROBOT, bus, str(self.robot.hardware.i2c.path), Mpu6050Settings(), operator or self.operator, joints, speed
-        )
+        servos = self.robot.parameters["servos"]
+        port = PortSettings(servos["port"], servos["baudrate"], reply_timeout=check_robot.SIMULATED_TIMEOUT)
+        bus = make_servos(port, ServoMap.from_robot(ROBOT).ids, servos["protocol"])
+        i2c = self.robot.parameters["imu"].get("bus", "")
+        return Bench(ROBOT, bus, i2c, Mpu6050Settings(), operator or self.operator, joints, speed)
 
     def run(self, *checks, **options):
         bench = self.bench(**options)
@@ -174,11 +173,12 @@ def test_an_imu_that_is_mounted_in_another_way_gives_the_line_for_the_robot_file
     np.testing.assert_allclose(rotation_rpy(*np.radians(angles)), rotation_rpy(*np.radians(rpy_deg)), atol=1e-12)
 
 
-def test_a_horn_that_is_off_is_seen_in_the_reference_pose(rehearse):
-    one = rehearse()
+@pytest.mark.parametrize("bus, tool", [("lx", "`servo_tool calibrate"), ("board", "off: the maker's program sets")])
+def test_a_horn_that_is_off_is_seen_in_the_reference_pose(rehearse, bus, tool):
+    one = rehearse(bus=bus)
     one.robot.servos.trim[2] = 25.0  # counts, 6 degrees
     bad = wrong(one.run("trim"))
-    assert list(bad) == [("trim", "leg LF")] and "servo_tool calibrate" in bad["trim", "leg LF"].remedy
+    assert list(bad) == [("trim", "leg LF")] and tool in bad["trim", "leg LF"].remedy
 
 
 def test_a_blocked_joint_is_told_and_not_pushed_hard(rehearse):
@@ -399,4 +399,4 @@ def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     assert not operator.ask_to_hold(Attitude.LEVEL) and not operator.ask_permission("more")  # the end of the answers
     assert "Move it?" in said[0]
     with pytest.raises(BusError):
-        LxServos(PortSettings("nowhere"), ()).open()
+        make_servos(PortSettings("nowhere"), (), "lx").open()

@@ -176,6 +176,10 @@ class ServoInterface(ABC):
         self.ids, self.counts = tuple(ids), counts
         self.resolution = 1.0 / counts.per_radian if counts else 1e-6
 
+    def name_tool(self, verb: str) -> str:
+        """Return with what a person writes a servo's id or trim; verb: of `servo_tool`, which is for LX alone."""
+        return "the maker's program"
+
     @abstractmethod
     def open(self) -> None:
         """Open the port for this process alone."""

@@ -6,7 +6,7 @@ import grp
 import math
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -113,10 +113,12 @@ def check_servos(bench: Bench) -> Iterator[Finding]:
     for index, name in enumerate(bench.servo_map.joint_names):
         answers = any(bench.bus.read(index, "position") is not None for _ in range(4))
         faults[name] = None if answers else bench.bus.fault
-    return assess_answers(faults, bench.servo_map)
+    return assess_answers(faults, bench.servo_map, bench.bus.name_tool)
 
 
-def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap) -> Iterator[Finding]:
+def assess_answers(
+    faults: Mapping[str, Fault | None], servo_map: ServoMap, name_tool: Callable[[str], str]
+) -> Iterator[Finding]:
     """One finding for each joint without a good answer, one for the others together; faults: None for a good one."""
     bad = {name: fault for name, fault in faults.items() if fault is not None}
     if len(bad) == len(faults):
@@ -130,14 +132,14 @@ def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap) -> I
     for name, fault in bad.items():
         if fault is Fault.TIMEOUT:
             remedy = (
-                f"power off, then look at the plugs of this servo and of the one before it; has it another id? "
-                f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {ids[name]}` writes it (connect it alone)"
+                "power off, then look at the plugs of this servo and of the one before it; has it another id? "
+                f"{name_tool('scan')} lists all, {name_tool(f'set-id OLD {ids[name]}')} writes it (connect it alone)"
             )
             yield Finding(name, f"servo {ids[name]} does not answer", remedy)
         else:
             remedy = (
-                "two servos have this id: connect only one and run `servo_tool set-id OLD NEW`; or noise: look at the "
-                "supply, plugs, ground"
+                f"two servos have this id: connect only one, {name_tool('set-id OLD NEW')} writes its id; or noise: "
+                "look at the supply, plugs, ground"
             )
             yield Finding(name, f"servo {ids[name]} gives corrupted answers", remedy)
 

@@ -39,6 +39,10 @@ class LxServos(SerialServos):
         self._direction = direction  # None: the adapter (or a pty) switches by itself
         self._parser = lx.FrameParser()
 
+    def name_tool(self, verb: str) -> str:
+        """Return the command of `servo_tool`."""
+        return f"`servo_tool {verb}`"
+
     def open(self) -> None:
         """Open the port for this process alone."""
         super().open()
