@@ -7,6 +7,7 @@ raise MissingPackageError without it.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from types import ModuleType
 
@@ -89,7 +90,7 @@ class StopButton(Worker):
         raise_thread_priority(_PRIORITY)
         before = False
         while not self._stopping:
-            self._wake.wait(0.01)  # two consecutive readings must agree
+            time.sleep(0.01)  # two consecutive readings must agree; a sleep cannot fail
             try:
                 now = self._gpio.input(self._pin) == self._level
                 self.fault = ""
