@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -13,11 +12,9 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.trajectory import Log
 from hexapod_dynamics.view.scene import RobotFigure, Surroundings, aim_cameras, prepare_scene
 from hexapod_dynamics.view.web_page import WebPage
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.simulation.trajectory import Log
 
 
 class Playback:
