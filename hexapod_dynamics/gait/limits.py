@@ -204,14 +204,15 @@ class Limiter:
     the legs reach.
 
     wanted (3,): the last command, None at first; the gait's memory has the part of it that is followed. incline: the
-    slope for which commands are limited; given_up: names of the settings that are replaced by those of the plan.
+    slope for which commands are limited; high: whether feet may be lifted higher than planned: not where that leaves no
+    way to walk. given_up: names of the settings that are replaced by those of the plan.
     """
 
     def __init__(self, gait: AdaptiveGait) -> None:
         self._gait = gait
         self._limits = CommandLimits(gait.robot, gait.data)
         self.wanted: tuple[float, float, float] | None = None
-        self.given_up, self.incline = "", LEVEL_INCLINE
+        self.given_up, self.incline, self.high = "", LEVEL_INCLINE, True
         self._does = AS_FELT  # response to the obstacle for which the command is limited
         # Response to the obstacle and roughness, roll and pitch of the slope for which the command is limited.
         self._limited_for: tuple[tuple[Response, bool], tuple[float, float]] | None = None
@@ -229,24 +230,32 @@ class Limiter:
 
     def change_plan(self) -> None:
         """Forget the ground for which commands were limited under the previous plan."""
-        self._limited_for, self._search, self.incline = None, None, LEVEL_INCLINE
+        self._limited_for, self._search, self.incline, self.high = None, None, LEVEL_INCLINE, True
         self._does = self._gait.terrain.obstacle.does
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
-    def find_possible_twist(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float, float]:
-        """Return the largest share of a twist that the plan allows on this ground, as a twist (3,), its period [s], and
-        the room [m] for a shift of the body within the reach of the legs; HexapodError for values that are not finite.
+    def find_possible_twist(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float, float, bool]:
+        """Return the largest share of a twist that the plan allows on this ground, as a twist (3,), its period [s], the
+        room [m] for a shift of the body within the reach of the legs, and `high`; HexapodError for values that are not
+        finite.
         """
-        twist, plan, terrain, limits = finite_twist(vx, vy, wz), self._gait.plan, self._gait.terrain, self._limits
-        given, incline = self._level_ground(), self.incline
+        twist, plan, terrain, high = finite_twist(vx, vy, wz), self._gait.plan, self._gait.terrain, self.incline.high
         if plan is None or terrain.obstacle.does == STOP:
-            return np.zeros(3), given.periods[0], terrain.shift_room
+            return np.zeros(3), self._level_ground().periods[0], terrain.shift_room, high
         if terrain.obstacle.does == BACK:
             twist = np.array(terrain.obstacle.back_twist)
-        lift = terrain.highest_lift if terrain.ground.rough and incline.high else given.lift
+        found = self._limit(twist, plan, high and terrain.ground.rough)
+        if terrain.ground.rough and twist.any() and not found[0].any():
+            found, high = self._limit(twist, plan, False), False
+        return *found, high
+
+    def _limit(self, twist: np.ndarray, plan: GaitPlan, high: bool) -> tuple[np.ndarray, float, float]:
+        """Return `find_possible_twist` of a plan for feet that are lifted higher than planned or not."""
+        given, incline, terrain, limits = self._level_ground(), self.incline, self._gait.terrain, self._limits
+        lift = terrain.highest_lift if high else given.lift
         if plan.kind == "row":
-            more = ROWING_RISE if terrain.ground.rough else 0.0
+            more = ROWING_RISE if high else 0.0
             rowing = plan.rise + more, plan.height + more
             return *limits.find_possible_twist(twist, given._replace(lift=lift, rowing=rowing)), terrain.shift_room
         if incline != LEVEL_INCLINE:  # a command beyond what level ground allows counts as what it allows
@@ -280,7 +289,8 @@ class Limiter:
             terrain.obstacle.process_command(x, y)
             self._does = terrain.obstacle.does
             data = self._gait.data
-            data.command.twist, data.settings.asked_period, terrain.shift_room = self.find_possible_twist(x, y, turn)
+            possible = self.find_possible_twist(x, y, turn)
+            data.command.twist, data.settings.asked_period, terrain.shift_room, self.high = possible
             self.wanted = x, y, turn
         return self._gait.commanded_twist.copy()
 
@@ -351,7 +361,7 @@ class Limiter:
             return ""
         if self.incline != LEVEL_INCLINE:
             cause = f"slope of {math.degrees(steep):.0f} degrees"
-        elif terrain.ground.rough:
+        elif terrain.ground.rough and self.high:
             cause = f"feet are lifted {1e3 * terrain.highest_lift:.0f} mm on rough ground"
         else:
             return ""

@@ -228,7 +228,7 @@ class Terrain:
         self._make_way(dt, ground, twist)
         most = 0.02 * dt  # [m/s]
         self._high += min(most, max(-most, self.highest_lift - self._high))
-        high = ground.share if self._gait.limiter.incline.high else 0.0
+        high = ground.share if self._gait.limiter.high else 0.0
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)

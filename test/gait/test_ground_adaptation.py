@@ -258,6 +258,19 @@ def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, 
     assert limits.find_possible_twist(twist, given)[0][0] > 0.9 * SPEED
 
 
+@pytest.mark.parametrize(
+    "settings, lost", [({"pattern": "wave"}, ()), ({"period": 0.5}, ()), ({"body_height": 0.06}, ("RM",))]
+)
+def test_a_gait_that_cannot_step_40_mm_high_walks_on_on_rough_ground(settings, lost):
+    gait = AdaptiveGait(**settings).bind(ROBOT, WHOLE.without(*lost))
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(300):
+        gait.terrain.ground.assume_rough()
+        gait.sense(0.0, 0.0, 0.0)
+        gait.step(DT)
+    assert gait.twist[0] > 0.6 * SPEED and gait.report()["lift of the feet [mm]"] == pytest.approx(20.0)
+
+
 def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():
     gait = AdaptiveGait(step_height=0.04).bind(ROBOT)
     for count in (1, 2, 3):
