@@ -32,7 +32,7 @@ class ForeignJoints:
             self._array = node.create_publisher(Float64MultiArray, "commands", 10)
         elif command_interface == "joint_trajectory":
             self._trajectory = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
-        servos.publish = self.publish
+        servos.publish, self.set_missing = self.publish, servos.set_missing
         node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
 
     def _on_states(self, message: JointState) -> None:

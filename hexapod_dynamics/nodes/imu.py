@@ -91,7 +91,7 @@ class ImuNode(RobotNode):
                 self.reader = RelayedImu(device_directory(self.get_namespace()) / SOCKET, self._on_sample)
             else:
                 self.reader = ImuReader(self.bus, settings, self._on_sample)
-            self.loop: TickLoop = TickLoop(self, 0.1, self._report_changes)
+            self.loop = TickLoop(self, 0.1, self._report_changes)
         self.diagnostics = Diagnostics(self, self.reader.what, self._diagnose)
         self.reader.start()
 
@@ -118,7 +118,7 @@ class ImuNode(RobotNode):
         reading = self.read_imu(message, now, age)
         if reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
-            self.reader.health.count_error("refused", next(iter(self.faults.recent(now)), missing))
+            self.reader.health.count_error("refused", next(iter(self.faults.list_recent(now)), missing))
         elif refusal := find_stamp_refusal(age, 1.0):
             self.reader.health.count_error("refused", f"imu/data_raw: {refusal}")
         else:

@@ -105,8 +105,8 @@ class PredictionMessages:
         self.stamp.sec, self.stamp.nanosec = divmod(now, 1_000_000_000)
         if not self._state_topics:
             # `odom_topic`: the same, by the name that other packages expect.
-            for topic in filter(None, ("predicted_state", self._odom_topic)):
-                self._state_topics.append(OnDemand(self._node.create_publisher(Odometry, topic, 10)))
+            for name in filter(None, ("predicted_state", self._odom_topic)):
+                self._state_topics.append(OnDemand(self._node.create_publisher(Odometry, name, 10)))
         wanted = [topic for topic in self._state_topics if topic.has_subscribers(at)]
         if wanted:
             observer, message = self._observer, self._odometry

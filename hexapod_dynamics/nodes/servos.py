@@ -208,7 +208,7 @@ class ServosNode(RobotNode):
         self._missing = gone
         self.chain.set_missing(gone)
         if self.foreign is not None:
-            self.chain.servos.set_missing(gone)
+            self.foreign.set_missing(gone)
 
     def _report_soon(self) -> None:
         """Let the next tick look for a change of the diagnostics."""

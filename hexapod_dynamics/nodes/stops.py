@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from hexapod_dynamics.drivers.gpio import StopButton
 from hexapod_dynamics.drivers.servos.supervisor import StopState
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from hexapod_dynamics.ros.tick_loop import TickLoop
     from rclpy.logging import RcutilsLogger
 
-Request, Response = SetBool.Request | Trigger.Request, SetBool.Response | Trigger.Response
+Request: TypeAlias = SetBool.Request | Trigger.Request
+Response: TypeAlias = SetBool.Response | Trigger.Response
 PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end, and for the disk
 
 

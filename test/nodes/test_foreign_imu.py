@@ -28,14 +28,14 @@ def test_jerks_of_an_imu_of_another_driver_are_summed_up_whole(probe, imu):
     due, rolls = time.monotonic(), []
     behind = time.time() - due  # stamps are the times of the samples, however late this process is
 
-    def sample(rate):
+    def sample(rate, force=9.80665):
         nonlocal due
         due += 1.0 / RATE
         time.sleep(max(due - time.monotonic(), 0.0))
         message = Imu()
         stamp = round((due + behind) * 1e9)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-        message.linear_acceleration.z = 9.80665
+        message.linear_acceleration.z = force
         message.angular_velocity.x = rate
         publisher.publish(message)
 
@@ -54,3 +54,7 @@ def test_jerks_of_an_imu_of_another_driver_are_summed_up_whole(probe, imu):
     wait_until(lambda: len(heard) > 0.95 * 4.0 * RATE, 10, lambda: f"the samples have come: {len(heard)}")
     # Between -1.7 and 0 degrees, with what the correction by the accelerometer takes off; a lost sample adds 1.7.
     assert np.ptp(rolls) < 2.6
+    # In g, or without an acceleration, it is refused with the reason.
+    for force, words in ((1.0, "REP-145 wants m/s^2 with gravity"), (math.nan, "that is not finite")):
+        told = lambda words=words: words in probe.statuses("imu").message  # noqa: E731
+        wait_until(lambda force=force, told=told: sample(0.0, force) or told(), 20, lambda: probe.statuses("imu"))
