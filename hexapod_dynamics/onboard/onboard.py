@@ -172,6 +172,9 @@ class Onboard:
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
         _check_time(t)
+        for name, given in (("acceleration", acceleration), ("angular_velocity", angular_velocity)):
+            if np.shape(given) != (3,):
+                raise HexapodError(f"{name}: {given!r} given, three numbers needed")
         if math.isfinite(self._time):
             self.parts.imu.check_clock(self._time, self._time - t)
         reading = self.parts.imu.sample(t, acceleration, angular_velocity)

@@ -103,12 +103,12 @@
   const types = target => target && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
     || (target.tagName === "INPUT" && !/^(checkbox|button|range)$/.test(target.type)));
   const onKey = event => {
-    const down = event.type === "keydown", stops = event.code === "Space";  // also where a number is typed
-    if (down && (event.ctrlKey || event.metaKey || event.altKey || (types(event.target) && !stops))) return;
-    if (stops || event.code === "KeyX") {
+    const down = event.type === "keydown", halts = /^(Space|KeyX)$/.test(event.code);  // also where a number is typed
+    if (down && (event.ctrlKey || event.metaKey || event.altKey || (types(event.target) && !halts))) return;
+    if (halts) {
       if (down && !event.repeat) {
         release();
-        send(stops ? {type: STOP} : {type: DRIVE, axes: [0, 0, 0]});
+        send(event.code === "Space" ? {type: STOP} : {type: DRIVE, axes: [0, 0, 0]});
       }
     } else if (event.code in KEYS) {
       if (down) held.add(event.code); else held.delete(event.code);

@@ -154,6 +154,7 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
         lambda: asked.step(np.inf),
         lambda: asked.command(np.nan, 0.05, 0.0, 0.0),
         lambda: asked.imu(np.nan, (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)),
+        lambda: asked.imu(now, (0.0, 9.8), (0.0, 0.0, 0.0)),
         lambda: asked.reads(np.nan),
         lambda: asked.joint(np.nan, 4, 0.1),
         lambda: asked.joint(now, -1, 0.1),
