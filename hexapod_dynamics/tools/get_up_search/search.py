@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -163,49 +162,27 @@ def find_starts(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> lis
     return own + (sorted(whole, key=lambda one: one.pushers != side) if lost else whole[:1])
 
 
-class TurnStats(NamedTuple):
-    """What a manoeuvre has done after some falls.
+def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int) -> tuple[bool, str]:
+    """Return whether `new` replaces `old`, which is for the same lost legs, and what both did, in words, after the same
+    falls of the robot without them.
 
-    upright: number of robots that are, at the end; saturated [s]: median of the longest uninterrupted time of a servo
-    at its torque limit.
+    It does if it turns over as many, or more, and its servos are not longer at their limit, or for not longer than
+    SATURATION.
     """
-
-    upright: int
-    saturated: float
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the new and the old manoeuvre do after the same `falls`; seed: of the first fall."""
-
-    new: TurnStats
-    old: TurnStats
-    falls: int
-    seed: int
-
-    @property
-    def is_improvement(self) -> bool:
-        """Whether the new manoeuvre replaces the old one: it turns over as many, or more, and its servos are not longer
-        at their limit, or for not longer than SATURATION.
-        """
-        return self.new.upright >= self.old.upright and self.new.saturated <= max(SATURATION, self.old.saturated)
-
-    def __str__(self) -> str:
-        what = "taken" if self.is_improvement else "the old one is kept"
-        new, old = self.new, self.old
-        times = f"; servos at their limit for {new.saturated:.2f} s, {old.saturated:.2f} s before"
-        return f"{what}: of {self.falls} fresh falls it turned {new.upright} over, the old one {old.upright}{times}"
+    first = FIRST + zlib.crc32(np.array(new.numbers).tobytes()) % 2_000_000_000  # Truth has 2^31
+    seeds = range(first, first + falls)
+    (turned, limit), (before, limit_before) = (turn_over(robot, one, new.lost, seeds, speed) for one in (new, old))
+    better = turned >= before and limit <= max(SATURATION, limit_before)
+    what = "taken" if better else "the old one is kept"
+    times = f"servos at their limit for {limit:.2f} s, {limit_before:.2f} s before"
+    return better, f"{what}: of {falls} fresh falls it turned {turned} over, the old one {before}; {times}"
 
 
-def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int) -> Verdict:
-    """Return how `new` compares with `old`, which is for the same lost legs, on falls of the robot without them."""
-    seed = FIRST + zlib.crc32(np.array(new.numbers).tobytes()) % 2_000_000_000  # Truth has 2^31
-    better, before = (turn_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
-    return Verdict(better, before, falls, seed)
-
-
-def turn_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> TurnStats:
-    """Let a robot without the legs `lost` fall onto the back or an edge, and turn over in one attempt.
+def turn_over(
+    robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float
+) -> tuple[int, float]:
+    """Let a robot without the legs `lost` fall onto the back or an edge, and turn over in one attempt. Return how many
+    are upright at the end, and the median [s] of the longest uninterrupted time of a servo at its torque limit.
 
     seeds: one of each fall; speed [rad/s]: of the joints.
     """
@@ -230,7 +207,7 @@ def turn_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: It
             fallen.tick()
         count += fallen.cos_tilt > UPRIGHT
         saturated.append(fallen.saturated.max())
-    return TurnStats(count, float(np.median(saturated)))
+    return count, float(np.median(saturated))
 
 
 def find_better(
@@ -247,8 +224,8 @@ def find_better(
         return found, f"found, the best of {tried}"
     if found.numbers == old.numbers:
         return None, f"none of {tried} costs less than the old one"
-    verdict = judge(robot, found, old, speed=effort.speed, falls=effort.falls)
-    return (found if verdict.is_improvement else None), f"found, the best of {tried}; {verdict}"
+    better, what = judge(robot, found, old, speed=effort.speed, falls=effort.falls)
+    return (found if better else None), f"found, the best of {tried}; {what}"
 
 
 def make_get_up_library(
