@@ -42,7 +42,11 @@ def main(args: list[str] | None = None) -> None:
         request = _stop("".join(words[1:]), PATIENCE)
         sys.exit(_call(_arguments(words), args, request))
     named = "--ros-args" not in words  # else ROS sets the namespace, and its arguments are not for the parser
-    given = _arguments(words if named else _without_ros_arguments(words))
+    if not named:
+        from rclpy.utilities import remove_ros_args
+
+        words = remove_ros_args(["stop", *words])[1:]
+    given = _arguments(words)
     stops = named and not (given.resume or given.release or given.sit)
     request = _stop(given.namespace, min(PATIENCE, given.timeout)) if stops else None
     sys.exit(_call(given, args, request))
@@ -59,12 +63,6 @@ def _stop(namespace: str, patience: float) -> StopRequest:
     if answer is not None:
         sys.exit(_report(*answer))
     return request
-
-
-def _without_ros_arguments(words: list[str]) -> list[str]:
-    from rclpy.utilities import remove_ros_args
-
-    return remove_ros_args(["stop", *words])[1:]
 
 
 def _report(success: bool, message: str) -> int:

@@ -48,6 +48,8 @@ HEADERS = {
 TITLE_ID = "hexapod-title"  # of the element whose text becomes the page's title
 _NAMES = {"alive": ALIVE, "drive": DRIVE, "stop": STOP, "slow": SLOW, "title": TITLE_ID}
 SCRIPT = Template(Path(__file__).with_name("page.js").read_text(encoding="utf-8")).safe_substitute(_NAMES)
+_log = logging.getLogger("hexapod_dynamics.view.websockets")
+_log.setLevel(logging.CRITICAL)  # a refused request is counted and is no error of this program
 _starting = threading.Lock()  # one server starts at a time: the hook below is a module's function
 
 
@@ -111,7 +113,7 @@ class WebPage:
                 return real(handler, host, port, **options)
             served.append(options)
             options["process_request"], options["create_connection"] = self._answer, make_connection_class(self)
-            options |= {"max_size": 2**16, "logger": _quiet_logger(), "sock": self._socket}
+            options |= {"max_size": 2**16, "logger": _log, "sock": self._socket}
             return real(handler, **options)
 
         with (
@@ -288,13 +290,6 @@ def _headers(body: bytes, kind: str) -> Headers:
     from websockets.datastructures import Headers
 
     return Headers(HEADERS | {"Content-Type": kind, "Content-Length": str(len(body))})
-
-
-def _quiet_logger() -> logging.Logger:
-    """A logger for the websockets: a refused request is counted and is no error of this program."""
-    logger = logging.getLogger("hexapod_dynamics.view.websockets")
-    logger.setLevel(logging.CRITICAL)
-    return logger
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -75,19 +74,6 @@ def _yield_hard_conditions() -> Iterator[Condition]:
 CONDITIONS = (*USUAL_CONDITIONS, *_yield_hard_conditions())
 
 
-class RollResult(NamedTuple):
-    """What a manoeuvre has come to.
-
-    up, highest: upward component of the body's z axis at the end, and its largest value; back: by how much it has gone
-    back on the way. saturated: longest uninterrupted time [s] of a servo at its torque limit.
-    """
-
-    up: float
-    highest: float
-    saturated: float
-    back: float
-
-
 class RollTrial:
     """Executes manoeuvres on a robot on its back, without the legs `lost`, no joint faster than speed [rad/s]."""
 
@@ -125,16 +111,16 @@ class RollTrial:
             return SERVES + cost - least
         longest = 0.0
         for k, (physics, start, speed) in enumerate(self._starts):
-            roll = self._roll(physics, start, manoeuvre, speed)
-            if roll.up < UPRIGHT:
-                return len(self._starts) - k + 1.0 - 0.6 * roll.up - 0.4 * roll.highest
+            up, highest, saturated, _ = self._roll(physics, start, manoeuvre, speed)
+            if up < UPRIGHT:
+                return len(self._starts) - k + 1.0 - 0.6 * up - 0.4 * highest
             if speed == self.speed:
-                longest = max(longest, roll.saturated)
+                longest = max(longest, saturated)
         cost += 0.1 * longest / SATURATION
         if self._hard and cost < least:
             rolls = [self._roll(physics, start, manoeuvre, speed) for physics, start, speed in self._hard]
             # How much of the way was lost beyond 0.15; all of it where the robot is not upright at the end.
-            lost = [1.0 if one.up < UPRIGHT else np.clip((one.back - 0.15) / 0.85, 0.0, 1.0) for one in rolls]
+            lost = [1.0 if up < UPRIGHT else np.clip((back - 0.15) / 0.85, 0.0, 1.0) for up, *_, back in rolls]
             cost += FALLS_BACK * float(np.mean(lost))
         return min(0.99 * SERVES, cost)
 
@@ -148,7 +134,12 @@ class RollTrial:
         lasts = np.maximum((*manoeuvre.times, TUCKS), ways / speeds)
         return list(zip(targets, lasts.tolist(), strict=True))
 
-    def _roll(self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float) -> RollResult:
+    def _roll(
+        self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float
+    ) -> tuple[float, float, float, float]:
+        """Return the upward component of the body's z axis at the end, and its largest value; the longest uninterrupted
+        time [s] of a servo at its torque limit; by how much the component has gone back on the way.
+        """
         physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
         here, limit = self._star, 0.99 * self.robot.servo.torque_limit
         at_limit, longest, highest, back, up = np.zeros(len(start)), 0.0, -1.0, 0.0, -1.0
@@ -163,4 +154,4 @@ class RollTrial:
                 highest = max(highest, up)
                 back = max(back, highest - up)
             here = target
-        return RollResult(up, highest, longest, back)
+        return up, highest, longest, back
