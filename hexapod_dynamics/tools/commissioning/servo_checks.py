@@ -6,7 +6,7 @@ import grp
 import math
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -113,13 +113,13 @@ def check_servos(bench: Bench) -> Iterator[Finding]:
     for index, name in enumerate(bench.servo_map.joint_names):
         answers = any(bench.bus.read(index, "position") is not None for _ in range(4))
         faults[name] = None if answers else bench.bus.fault
-    return assess_answers(faults, bench.servo_map, bench.bus.name_tool)
+    return assess_answers(faults, bench.servo_map, bench.bus.tool)
 
 
-def assess_answers(
-    faults: Mapping[str, Fault | None], servo_map: ServoMap, name_tool: Callable[[str], str]
-) -> Iterator[Finding]:
-    """One finding for each joint without a good answer, one for the others together; faults: None for a good one."""
+def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap, tool: str) -> Iterator[Finding]:
+    """One finding for each joint without a good answer, one for the others together; faults: None for a good one; tool:
+    `ServoInterface.tool`.
+    """
     bad = {name: fault for name, fault in faults.items() if fault is not None}
     if len(bad) == len(faults):
         remedy = (
@@ -132,13 +132,13 @@ def assess_answers(
     for name, fault in bad.items():
         if fault is Fault.TIMEOUT:
             remedy = (
-                "power off, then look at the plugs of this servo and of the one before it; has it another id? "
-                f"{name_tool('scan')} lists all, {name_tool(f'set-id OLD {ids[name]}')} writes it (connect it alone)"
+                "power off, then look at the plugs of this servo and of the one before it; has it another id? Connect "
+                f"it alone: {tool.format('scan')} tells it, {tool.format(f'set-id OLD {ids[name]}')} writes it"
             )
             yield Finding(name, f"servo {ids[name]} does not answer", remedy)
         else:
             remedy = (
-                f"two servos have this id: connect only one, {name_tool('set-id OLD NEW')} writes its id; or noise: "
+                f"two servos have this id: connect only one, {tool.format('set-id OLD NEW')} writes its id; or noise: "
                 "look at the supply, plugs, ground"
             )
             yield Finding(name, f"servo {ids[name]} gives corrupted answers", remedy)

@@ -79,12 +79,12 @@ def test_attitudes_that_were_not_held_are_told():
 
 def test_every_joint_without_an_answer_is_named_with_its_id():
     silent = FINE | {"femur_joint_RM": Fault.TIMEOUT, "tibia_joint_LF": Fault.CHECKSUM}
-    found = list(assess_answers(silent, MAP, str))
+    found = list(assess_answers(silent, MAP, "{}"))
     assert [each.what for each in found] == ["16 of 18 servos", "tibia_joint_LF", "femur_joint_RM"]
     assert "servo 10 does not answer" in found[2].seen and "corrupted" in found[1].seen
     assert "set-id OLD 10 writes it" in found[2].remedy and "set-id OLD NEW writes its id" in found[1].remedy
-    assert not f.all_passed(found) and f.all_passed(list(assess_answers(FINE, MAP, str)))
-    (none,) = f.label_findings("servos", assess_answers(dict.fromkeys(FINE, Fault.TIMEOUT), MAP, str))
+    assert not f.all_passed(found) and f.all_passed(list(assess_answers(FINE, MAP, "{}")))
+    (none,) = f.label_findings("servos", assess_answers(dict.fromkeys(FINE, Fault.TIMEOUT), MAP, "{}"))
     assert "supply" in none.remedy and "direction" in none.remedy
 
 

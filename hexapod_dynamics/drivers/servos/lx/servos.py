@@ -27,7 +27,7 @@ class LxServos(SerialServos):
     """
 
     readable = BUS_SERVO_READABLE
-    stops_at_damage = True
+    stops_at_damage, tool = True, "`servo_tool {}`"
     _parser: lx.FrameParser
     _begin: bytes  # of the awaited answer
 
@@ -38,10 +38,6 @@ class LxServos(SerialServos):
             direction = GpioDirection(settings.transmit_pin, settings.receive_pin)
         self._direction = direction  # None: the adapter (or a pty) switches by itself
         self._parser = lx.FrameParser()
-
-    def name_tool(self, verb: str) -> str:
-        """Return the command of `servo_tool`."""
-        return f"`servo_tool {verb}`"
 
     def open(self) -> None:
         """Open the port for this process alone."""
