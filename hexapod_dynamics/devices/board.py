@@ -86,7 +86,7 @@ class BoardDevice(SerialDevice):
 
     def execute_frame(self, packet: bytes, end: float) -> None:
         """Let a frame take effect when all bytes that came with it are in."""
-        self.counters.frames += 1
+        self.frames += 1
         function, payload = packet[2], packet[4:-1]
         if function == Function.BUZZER and len(payload) == 8:
             self.beeps.append(struct.unpack("<4H", payload))

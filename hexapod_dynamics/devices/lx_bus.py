@@ -67,7 +67,7 @@ class ServoBusDevice(SerialDevice):
             self._spoken.append((begin, min(end, until)))
 
     def _execute(self, frame: Frame, when: float) -> None:
-        self.counters.frames += 1
+        self.frames += 1
         silent = self.faults.silent
         if frame.servo_id in silent:
             return
@@ -82,11 +82,11 @@ class ServoBusDevice(SerialDevice):
         data = answers[0]
         if any(other != data for other in answers[1:]):
             # Open-drain line: a zero of any servo wins.
-            self.counters.collisions += 1
+            self.collisions += 1
             data = bytes(reduce(and_, column) for column in zip(*answers, strict=True))
         begin = end - len(data) * self.byte_time
         if any(since < end and begin < until for since, until in self._spoken):
-            self.counters.collisions += 1
+            self.collisions += 1
             data = bytes(byte & self.faults.random.randrange(256) for byte in data)
         self._spoken.append((begin, end))
         self.send(data)

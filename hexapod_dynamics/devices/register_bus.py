@@ -140,7 +140,7 @@ class RegisterBusDevice(SerialDevice):
         self.schedule(end, partial(self._execute, self._packets.parse(packet)), end)
 
     def _execute(self, request: Packet, when: float) -> None:
-        self.counters.frames += 1
+        self.frames += 1
         servo_id, instruction, words = request
         at = self._packets.width
         address, size = (int.from_bytes(words[begin : begin + at], "little") for begin in (0, at))
@@ -181,7 +181,7 @@ class RegisterBusDevice(SerialDevice):
         end = begin + max(map(len, packets)) * self.byte_time
         data = packets[0]
         if any(other != data for other in packets[1:]):  # two servos with one id
-            self.counters.collisions += 1
+            self.collisions += 1
             data = bytes(a & b for a, b in zip(*packets[:2], strict=False))
         self.schedule(end, lambda _: self.send(data), end)
         return end

@@ -78,14 +78,6 @@ class BusFaults:
         return self.late_delay if self.late_rate and self.random.random() < self.late_rate else 0.0
 
 
-@dataclass
-class BusCounters:
-    """What happened on the wire so far."""
-
-    frames: int = 0
-    collisions: int = 0
-
-
 @dataclass(order=True)
 class Event:
     """An event at a monotonic time [s]; end: time at which the last byte that causes it has left the host.
@@ -106,7 +98,8 @@ class SerialDevice(Worker):
     link: symlink to the pty, the path to open; made again after an unplug. A record beside it names the process that
     serves it (drivers.simulated_port). parser: finds its packets; pause [s]: a silence after which an incomplete packet
     is discarded.
-    echoes: whether the adapter may return the host's bytes. session: name of the launch's session.
+    echoes: whether the adapter may return the host's bytes. session: name of the launch's session. frames, collisions:
+    how many there have been on the wire.
     """
 
     pause, echoes = math.inf, True
@@ -114,7 +107,7 @@ class SerialDevice(Worker):
     def __init__(self, link: str | os.PathLike, baudrate: int, parser: FrameFinder, session: str = "") -> None:
         super().__init__("serial_device")
         self.link = Path(link)
-        self.faults, self.counters = BusFaults(), BusCounters()
+        self.faults, self.frames, self.collisions = BusFaults(), 0, 0
         self.baudrate, self.byte_time = baudrate, BITS_PER_BYTE / baudrate
         self._parser = parser
         self.host_busy = 0.0  # monotonic time [s] until which the wire carries the host's bytes

@@ -184,7 +184,7 @@ class SimulatorNode(RobotNode):
             "faults": " ".join(self._injector.active),
             "worst lateness [s]": late,
             "skipped time [s]": simulated.skipped,
-            "frames received on the servo bus": simulated.servo_bus.counters.frames,
+            "frames received on the servo bus": simulated.servo_bus.frames,
             "priority": self._priority,
         }
         if late > 0.1:

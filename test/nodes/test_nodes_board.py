@@ -26,7 +26,7 @@ def board(tmp_path_factory):
 def servos(board):
     arguments = ("-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}")
     with Process.node("servos", *arguments) as process:
-        wait_until(lambda: board.counters.frames > 50, 60, "it talks to the board")
+        wait_until(lambda: board.frames > 50, 60, "it talks to the board")
         yield process
     assert "Traceback" not in process.output, process.output
 

@@ -88,10 +88,10 @@ def test_rts_and_dtr_are_false_before_the_port_is_opened(board, monkeypatch):
 
 
 def test_a_pose_is_one_frame_and_reaches_every_servo(board, driver):
-    before = board.counters.frames
+    before = board.frames
     driver.write_pose([(k, 0.2, 0.05) for k in range(18)])
     time.sleep(0.2)
-    assert board.counters.frames == before + 1
+    assert board.frames == before + 1
     assert board.servos.setpoints(time.monotonic()) == pytest.approx(np.full(18, 0.2), abs=0.003)
 
 

@@ -45,7 +45,7 @@ def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
         bus.ask(3, Command.POS_READ)
     took = time.monotonic() - begin
     assert took >= 20 * (14 * BITS_PER_BYTE / 115200 + 0.0003)
-    assert rig.counters.collisions == 0
+    assert rig.collisions == 0
 
 
 def test_a_missing_servo_is_said_to_be_silent(bus):

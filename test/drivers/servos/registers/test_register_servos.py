@@ -198,9 +198,9 @@ def test_a_position_of_another_turn_is_told_as_that(make, model, count):
 
 
 def test_one_request_reads_all_where_the_model_can(rig):
-    before = rig.device.counters.frames
+    before = rig.device.frames
     assert [rig.driver.read(index, "position") for index in range(3)] == pytest.approx([0.1] * 3, abs=0.003)
-    assert rig.device.counters.frames - before == (1 if rig.driver.model.group_read else 3)
+    assert rig.device.frames - before == (1 if rig.driver.model.group_read else 3)
 
 
 def test_a_servo_that_is_missing_does_not_hide_those_behind_it(rig):
