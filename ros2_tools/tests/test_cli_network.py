@@ -12,7 +12,10 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
 ENVIRONMENT = environment_in(domain=reserve_domain())
-SESSION = [*session("commands.txt"), *([] if REAL else session("own_commands.txt"))]
+SESSION = {}  # {verb: (command, what it prints)}; services show what `param` changes
+for command, expected in [*session("commands.txt"), *([] if REAL else session("own_commands.txt"))]:
+    verb = command.partition(" ")[0]
+    SESSION.setdefault("param" if verb == "service" else verb, []).append((command, expected))
 TOPICS = ("/ns/text", "/ns/odometry", "/ns/latched")
 
 
@@ -23,9 +26,11 @@ def everything():
         yield
 
 
-@pytest.mark.parametrize(("command", "expected"), SESSION, ids=[command for command, _ in SESSION])
-def test_a_command_prints_what_the_session_has(command, expected):
-    check_printed(expected, printed(*ros2(ENVIRONMENT, *shlex.split(command))))
+@pytest.mark.parametrize("verb", SESSION)
+def test_commands_print_what_the_session_has(verb):
+    """In the order in which they stand: what one changes the next ones show."""
+    for command, expected in SESSION[verb]:
+        check_printed(f"$ {command}\n{expected}", f"$ {command}\n{printed(*ros2(ENVIRONMENT, *shlex.split(command)))}")
 
 
 @pytest.mark.parametrize(

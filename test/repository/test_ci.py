@@ -81,7 +81,7 @@ def test_a_step_that_fails_makes_ci_fail_after_all_others_have_run(run_ci, step)
 
 
 def test_a_test_that_fails_beside_others_and_passes_alone_is_named_and_no_failure(run_ci):
-    code, printed, calls = run_ci("-n 4 --dist loadfile -c ros2_tools")
+    code, printed, calls = run_ci("-n 4 --dist worksteal -c ros2_tools")
     assert code == 0 and "==== the first time: ros2_tools" in printed, printed
     assert calls.splitlines()[-1].startswith("python -m pytest -v --last-failed")
 
