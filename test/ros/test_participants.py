@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from support.driver_session import Robots
-from support.ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, is_used, separate, wait_until
 
 from hexapod_dynamics.process_environment import prepare_for_ros
 from sensor_msgs.msg import JointState
@@ -63,6 +63,13 @@ def test_the_emergency_stop_reaches_the_servos_with_ten_other_programs_running_a
         servos.end()
         robot.close()
         probe.close()
+
+
+def test_tests_leave_a_domain_alone_in_which_somebody_is(plain):
+    assert not is_used(domain := int(os.environ["ROS_DOMAIN_ID"]))
+    probe = Probe()
+    assert is_used(domain)
+    probe.close()
 
 
 def test_the_users_own_setting_and_an_open_network_stay_as_they_are(plain, monkeypatch):

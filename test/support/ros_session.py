@@ -5,6 +5,7 @@ import fcntl
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,21 @@ RESERVED = []  # the locks of `reserve_domain`, the oldest first
 LEASE = 10.0  # [s] for which ROS knows the nodes of a killed process, as if they were alive
 
 
+def is_used(domain):
+    """Return True if a program of this machine is in a ROS domain: it has one of the UDP ports that are the domain's."""
+    first = 7400 + 250 * domain  # for multicast; then those of the first programs (RTPS 2.2, 9.6.1.1)
+    with contextlib.ExitStack() as held:
+        try:
+            for port in (first, *range(first + 10, first + 50, 2)):
+                held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)).bind(("", port))
+        except OSError:
+            return True
+    return False
+
+
 def reserve_domain():
-    """Return a ROS domain number that no other test on this machine has, until this process ends or releases it.
+    """Return a ROS domain number that no other test and no other program on this machine has, until this process ends
+    or releases it.
 
     The one that was released longest ago is taken, because ROS knows the nodes of killed processes for LEASE seconds.
     """
@@ -47,11 +61,14 @@ def reserve_domain():
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()
-        else:
+            continue
+        domain = int(path.name.rpartition("_")[2])
+        if not is_used(domain):
             os.utime(path)
             RESERVED.append(file)
-            return int(path.name.rpartition("_")[2])
-    raise RuntimeError(f"all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use by tests on this machine")
+            return domain
+        file.close()
+    raise RuntimeError(f"all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use on this machine")
 
 
 def release_domain():
