@@ -204,21 +204,25 @@ def test_stop_and_the_space_bar_stand(probe, view, page, twists):
     wait_for_page(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
 
 
-def test_stop_is_in_one_place_above_everything_and_two_thirds_of_the_page_are_the_robots_at_every_size(view, page):
-    places = []
+def stop_place(page, size):
+    """Return the place [pixels] of STOP on a page of a size, which is above everything; two thirds are the robot's."""
+    width, height = size["width"], size["height"]
+    box = page.locator("#hexapod-stop").bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).id", middle) == "hexapod-stop", size
+    grid = [[width * (i + 0.5) / 30, height * (j + 0.5) / 30] for i in range(30) for j in range(30)]
+    # The page takes a moment to arrange itself; STOP is above the picture.
+    wait_for_page(lambda: page.evaluate(FREE, grid) > 0.65 * len(grid), WAIT, f"of {size}")
+    return box["x"], box["y"], box["width"], box["height"]
+
+
+def test_stop_is_in_one_place_above_everything_and_two_thirds_of_the_page_are_the_robots_at_every_size(page):
+    places, before = [], page.viewport_size
     for width, height in ((900, 520), (400, 800), (1600, 900)):
-        other = open_page(page.context.browser, address(view), viewport={"width": width, "height": height})
-        other.get_by_text("connected").first.wait_for()
-        box = other.locator("#hexapod-stop").bounding_box()
-        places.append((box["x"], box["y"], box["width"], box["height"]))
-        assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
-        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        at = other.evaluate("([x, y]) => document.elementFromPoint(x, y).id", middle)
-        assert at == "hexapod-stop", (width, height)
-        grid = [[width * (i + 0.5) / 30, height * (j + 0.5) / 30] for i in range(30) for j in range(30)]
-        # The page takes a moment to arrange itself; STOP is above the picture.
-        wait_for_page(lambda: other.evaluate(FREE, grid) > 0.65 * len(grid), WAIT, f"of {width}")  # noqa: B023
-        other.close()
+        page.set_viewport_size(size := {"width": width, "height": height})
+        places.append(stop_place(page, size))
+    page.set_viewport_size(before)
     assert len(set(places)) == 1, places
 
 
