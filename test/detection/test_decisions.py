@@ -112,6 +112,6 @@ def test_an_hour_in_which_the_model_does_not_run_needs_no_memory(case):
             detector.bus(t, np.isnan(angles), np.zeros(18, bool))
         detector.update(t)
 
-    for _ in range(500):  # what is bounded by a time is full then
+    for _ in range(250):  # what is bounded by a time is full then
         tick()
     assert least_growth(tick, ticks=125, stretches=3) < 3000  # bytes; unbounded, 2250 readings need 0.25 million

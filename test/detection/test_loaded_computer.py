@@ -39,7 +39,7 @@ def test_no_healthy_joint_is_declared_while_processes_stand_still_for_moments(lo
 
 def test_the_reason_for_which_nothing_is_judged_is_named():
     walk, reasons = loaded_walk("all, too long"), set()
-    for _ in range(300):
+    for _ in range(120):
         walk.run(0.1)
         reasons |= {text for text in walk.detector.missing_inputs(walk.time) if walk.detector.disturbed}
     assert walk.decisions == [] and reasons

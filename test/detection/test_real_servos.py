@@ -47,7 +47,7 @@ def test_three_legs_torn_off_in_the_air_of_a_robot_that_stays_level_are_damage_a
 def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_presses_no_foot():
     walk, random = servo_walk(8001, "real")
     walk.run(WARM_UP)
-    disturb_walk(walk, random, 30.0)
+    disturb_walk(walk, random, 15.0)
     assert decided(walk) == [] and walk.detector.probes == 0
 
 

@@ -71,7 +71,7 @@ def made_up(seed, lost_at=None):
 def test_it_learns_what_shows_and_chooses_thresholds_above_intact_robots():
     examples = [made_up(seed, 60 if seed % 3 else None) for seed in range(30)]
     said = []
-    weights = train(examples, 80, 0, lambda share, note: said.append((share, note)), mirrored=False)
+    weights = train(examples, 40, 0, lambda share, note: said.append((share, note)), mirrored=False)
     assert said[-1][0] == 1.0 and "loss 0." in said[-1][1]
     weights = choose_thresholds(weights, [made_up(seed) for seed in range(100, 110)])
     assert (weights.thresholds >= LEAST).all() and weights.made["intact minutes"] == 2
