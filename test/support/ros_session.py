@@ -36,7 +36,7 @@ LEASE = 10.0  # [s] for which ROS knows the nodes of a killed process, as if the
 
 
 def is_used(domain):
-    """Return True if a program of this machine is in a ROS domain: it has one of the UDP ports that are the domain's."""
+    """Return True if a program of this machine is in a ROS domain: it has one of the UDP ports of the domain."""
     first = 7400 + 250 * domain  # for multicast; then those of the first programs (RTPS 2.2, 9.6.1.1)
     with contextlib.ExitStack() as held:
         try:
