@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.errors import RobotError, RobotWarning
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import load_robot, make_parser, make_plans, run_command
 
@@ -83,11 +82,7 @@ def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
     from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
     from hexapod_dynamics.tools.commissioning.asked_robot import servo_from_data_sheet
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RobotWarning)
-        robot, left_out = robot_of_urdf(given.urdf, given.file.stem)
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"  note: {text}")
+    robot, left_out = robot_of_urdf(given.urdf, given.file.stem)
     for joint, why in left_out.items():
         print(f"  no leg: {joint} ({why}); it is a rigid part of the body")
     servo = servo_from_data_sheet(robot.servo.torque_limit, robot.servo.speed_limit)
