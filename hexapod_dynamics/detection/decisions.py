@@ -1,4 +1,9 @@
-"""Derives decisions from the evidence; declarations by a person have priority."""
+"""Who decides: in `DecisionMaker.decide` alone evidence becomes a decision, by the servo bus, by the motion, or as a
+joint moves again.
+
+bus_evidence, posterior and recovered_joints tell what they see; `DamageDetector` asks while its data are not late;
+onboard.damage_detection lets a decision be executed, or only reports it. Declarations by a person have priority.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
-from hexapod_dynamics.detection.hypotheses import limp, locked, missing, name_part
+from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, missing, name_part
 from hexapod_dynamics.robot import Morphology, Robot
 
 ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
@@ -23,7 +28,7 @@ SETTLED = 0.3  # [s] within which the driver asks a servo that does not follow w
 
 @dataclass(frozen=True)
 class Decision:
-    """action: declare, restore or suspect; values: for `set_morphology`; text: one line for people; since [s].
+    """action: declare or restore; values: for `set_morphology`; text: one line for people; since [s].
 
     servos: joints (indices) whose servos have shown it, as they do not answer or have no torque; empty: by the motion.
     """
@@ -95,10 +100,10 @@ class DecisionMaker:
         self._found = {key: one for key, one in self._found.items() if self._is_own(key)}
 
     def decide(
-        self, time: float, action: str, name: str, values: dict, p: float, text: str, since: float, *servos: int
+        self, time: float, action: str, what: Hypothesis, p: float, text: str, since: float, *servos: int
     ) -> list[Decision]:
-        """Return a list with the Decision, or an empty one if the same Decision was made recently."""
-        decision = Decision(action, name, values, p, text, since, servos)
+        """Return a list with the Decision, or an empty one if the same Decision was made recently; text: the reason."""
+        decision = Decision(action, what.name, what.values, p, f"{text} (p = {p:.3f})", since, servos)
         if time - self._asked.get(decision.key, (-math.inf,))[0] < REPEAT_AFTER:
             return []
         self._asked[decision.key] = time, decision
@@ -173,8 +178,8 @@ class DecisionMaker:
         if len(legs) < MANY and time - self._limps[0] >= SETTLED:
             for joint in limps:
                 what = limp(self.robot, joint)
-                text = f"{what.name}: its servo reports that its torque is off (p = 0.999)"
-                found += self.decide(time, "declare", what.name, what.values, 0.999, text, time, joint)
+                text = f"{what.name}: its servo reports that its torque is off"
+                found += self.decide(time, "declare", what, 0.999, text, time, joint)
         self._silences |= {one.key: evidence.silence(time, one.servos) for one in found}
         return found + self._returned(time, evidence)
 
@@ -206,16 +211,14 @@ class DecisionMaker:
             joint = silence.joints[0]
             part = name_part(self.robot, joint)
             what = locked(self.robot, joint, angles[joint] if np.isfinite(angles[joint]) else 0.0)
-            text = (
-                f"{part} not to be used: no answer from its servo for {age:.1f} s, though servos further out "
-                "answer (p = 0.950)"
-            )
-            return self.decide(time, "declare", what.name, what.values, 0.95, text, silence.since, *silence.joints)
+            why = f"no answer from its servo for {age:.1f} s, though servos further out answer"
+            text = f"{part} not to be used: {why}"
+            return self.decide(time, "declare", what, 0.95, text, silence.since, *silence.joints)
         what = missing(self.robot, leg, silence.link)
         count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
         probability = 0.99 if len(silence.joints) > 1 else 0.97
-        text = f"{what.name}: no answer from {count} for {age:.1f} s (p = {probability:.3f})"
-        return self.decide(time, "declare", what.name, what.values, probability, text, silence.since, *silence.joints)
+        text = f"{what.name}: no answer from {count} for {age:.1f} s"
+        return self.decide(time, "declare", what, probability, text, silence.since, *silence.joints)
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:
         back = evidence.find_answering_again()
@@ -227,12 +230,11 @@ class DecisionMaker:
             for link, name in enumerate(leg.link_names):
                 key = f"legs.{leg.name}" if link == 0 else f"links.{leg.name}.{name}"
                 if self.own.get(key) is False and back[joints[link:]].all():
-                    values = {key: True}
-                    if link:
-                        values |= {f"links.{leg.name}.{outer}": True for outer in leg.link_names[link + 1 :]}
-                    what = leg.name if link == 0 else f"{leg.name}.{name}"
-                    text = f"{what} back: its servos answer again (p = 0.990)"
-                    found += self.decide(time, "restore", f"{what} back", values, 0.99, text, time)
+                    outer = leg.link_names[link + 1 :] if link else ()
+                    values: dict[str, Value] = {key: True, **{f"links.{leg.name}.{each}": True for each in outer}}
+                    what = Hypothesis(f"{leg.name}.{name} back" if link else f"{leg.name} back", values)
+                    text = f"{what.name}: its servos answer again"
+                    found += self.decide(time, "restore", what, 0.99, text, time)
                     break
         return found
 
@@ -255,6 +257,7 @@ class DecisionMaker:
         for joint in joints:
             part = name_part(self.robot, joint)
             kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
-            text = f"{part} back: it stands where its command is again, and was {kind} (p = 0.990)"
-            found += self.decide(time, "restore", f"{part} back", {f"{kind}.{part}": False}, 0.99, text, time)
+            what = Hypothesis(f"{part} back", {f"{kind}.{part}": False})
+            text = f"{what.name}: it stands where its command is again, and was {kind}"
+            found += self.decide(time, "restore", what, 0.99, text, time)
         return found

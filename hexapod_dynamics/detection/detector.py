@@ -85,7 +85,8 @@ class DamageDetector:
         self._latest: np.ndarray | None = None  # features of the last step
         self._next = self._judged_from = self._probed = self._last_attitude = self._last_command = -math.inf
         self._returns = np.full(legs, -math.inf)  # [s] until which a leg that came back is not judged
-        self._braced = False
+        self._off_its_feet = self._braces = False  # the robot, by the gait
+        self._braced = False  # since the last step
         self.following = True  # the servos execute the commands
         self.probes = 0  # contact probes that were asked for
         self.time = -math.inf
@@ -157,24 +158,12 @@ class DamageDetector:
         self.posterior.forget()
         self._recovered.forget()
 
-    def ignore_evidence(self, time: float) -> None:
-        """Restart and ignore evidence for some seconds, because a late caller made the times of its data wrong."""
-        self.restart()
-        self._timing.ignore(time)
-
-    def ignore_fall(self, time: float) -> None:
-        """Ignore joints and the body for some seconds: the robot lies after a fall, or is getting up."""
-        if self.features.model.started:
-            self.restart()
-        self._timing.ignore(time)
-
-    def note_brace(self, time: float) -> None:
-        """Note that the robot braces against a push: what the body does then is no evidence.
-
-        The brace's set-points are commands like all others, so the model continues.
+    def note_gait(self, off_its_feet: bool, braces: bool) -> None:
+        """Note whether the robot lies after a fall or is getting up: joints and the body are no evidence then and for
+        some seconds; and whether it braces against a push: what the body does is none. The brace's set-points are
+        commands like all others, so the model continues.
         """
-        self.features.note_brace(time)
-        self._braced = True
+        self._off_its_feet, self._braces = off_its_feet, braces
 
     # ---- what follows ------------------------------------------------------------------------------------------------
 
@@ -184,8 +173,13 @@ class DamageDetector:
         Raises HexapodError if the model is not finite; call `restart` then.
         """
         self.time = time
+        if self._off_its_feet:
+            self._timing.ignore(time)
+        if self._braces:
+            self.features.note_brace(time)
+            self._braced = True
         self.decisions.drop_ended(time, self.following and self.posterior.is_walking and not self.disturbed)
-        if self._timing.update(time) and self.features.model.started:
+        if (self._timing.update(time) or self._off_its_feet) and self.features.model.started:
             self.restart()
         if not self.settings.comparable:
             self.features.restart()  # what it has kept since the last call is not needed
@@ -219,12 +213,9 @@ class DamageDetector:
             self.posterior.hold()
             return []
         found = self._restore_recovered(time)
-        for judgement in self.posterior.decide(time, self._is_still):
-            what = self._hypothesis(judgement)
-            text = self._sentence(what, judgement)
-            found += self.decisions.decide(
-                time, "declare", what.name, what.values, judgement.probability, text, judgement.since
-            )
+        for one in self.posterior.decide(time, self._is_still):
+            what, text = self._explain(one)
+            found += self.decisions.decide(time, "declare", what, one.probability, text, one.since)
         return found
 
     def _find_answering(self, time: float) -> np.ndarray:
@@ -239,17 +230,17 @@ class DamageDetector:
         joint = int(self.features.slots[leg, place])
         return self.features.is_still(joint, since) if joint < self.robot.joint_count else None
 
-    def _hypothesis(self, judgement: Judgement) -> Hypothesis:
+    def _explain(self, judgement: Judgement) -> tuple[Hypothesis, str]:
+        """Return what the network sees, and how the motion shows it."""
         leg = self.robot.legs[judgement.leg]
         if judgement.kind == LOST:
-            return short(self.robot, leg.name, STUMP)
-        kind, place = divmod(judgement.kind - LIMP, LOCKED - LIMP)
-        joint = int(self.features.slots[judgement.leg, place])
-        return locked(self.robot, joint, float(self._angle[joint])) if kind else limp(self.robot, joint)
-
-    def _sentence(self, what: Hypothesis, judgement: Judgement) -> str:
+            what = short(self.robot, leg.name, STUMP)
+        else:
+            kind, place = divmod(judgement.kind - LIMP, LOCKED - LIMP)
+            joint = int(self.features.slots[judgement.leg, place])
+            what = locked(self.robot, joint, float(self._angle[joint])) if kind else limp(self.robot, joint)
         why = "" if self._latest is None else evidence(self._latest, judgement.leg)
-        return f"{what.name}: {why} (p = {min(judgement.probability, 0.9999):.3f})"
+        return what, f"{what.name}: {why}"
 
     def _restore_recovered(self, time: float) -> list[Decision]:
         """Restore joints that this detector has declared locked or limp and that are intact again."""
@@ -313,10 +304,10 @@ class DamageDetector:
         """Return the current Findings, declared ones first."""
         found = self.decisions.findings()
         for one in self.posterior.list_suspected() if self._latest is not None else ():
-            what = self._hypothesis(one)
+            what, why = self._explain(one)
             if not self.decisions.has_declared(what.values):
-                lasting = self.time - one.since >= PROBE_AFTER
-                found.append(Finding(what.name, one.probability, self._sentence(what, one), one.since, False, lasting))
+                lasting, text = self.time - one.since >= PROBE_AFTER, f"{why} (p = {one.probability:.3f})"
+                found.append(Finding(what.name, one.probability, text, one.since, False, lasting))
         return found
 
     def missing_inputs(self, time: float) -> list[str]:

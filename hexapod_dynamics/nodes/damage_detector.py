@@ -127,7 +127,7 @@ class DamageDetectorNode(RobotNode):
         offset = 1e-9 * clock.nanoseconds - time.monotonic()
         message = DiagnosticArray()
         message.header.stamp = clock.to_msg()
-        for finding in self.detection.findings():
+        for finding in self.detection.detector.findings():
             warns = "warn" if finding.lasting or finding.decided else "ok"
             level = "error" if finding.declared else warns
             words = "declared" if finding.declared else "found" if finding.decided else "suspected"

@@ -1,4 +1,7 @@
-"""What the node `damage_detector` does: from commands and measurements to decisions, and to requests to the gait."""
+"""What the node `damage_detector` does: from commands and measurements to decisions, and to requests to the gait.
+
+The DamageDetector decides (detection.decisions); here its decisions are executed or only reported.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +59,7 @@ class DamageDetection:
         self.robot, self.mode, self.faults = robot, mode, faults or Faults()
         self.detector = detector if detector is not None else DamageDetector(robot, settings)
         self._torques = np.zeros(robot.joint_count)
-        self._updated: float | None = None  # time of the last update
         self._reported: dict[tuple[object, ...], float] = {}  # decisions that were reported, and the times
-        # the robot lies after a fall, or is getting up: feet without load are no evidence then
-        self._off_its_feet = self._braces = False
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -86,8 +86,7 @@ class DamageDetection:
 
     def gait(self, values: Mapping[str, object]) -> None:
         """Process the values of `gait_state`, by the keys of gait.interface."""
-        self._off_its_feet = bool(values.get(OFF_ITS_FEET))
-        self._braces = bool(values.get(BRACES))
+        self.detector.note_gait(bool(values.get(OFF_ITS_FEET)), bool(values.get(BRACES)))
 
     def set_following(self, following: bool) -> None:
         """Note whether the servos execute commands."""
@@ -102,34 +101,22 @@ class DamageDetection:
     def update(self, t: float) -> Outcome:
         """Process all data up to the time t [s]."""
         detector = self.detector
-        if self._updated is not None and t - self._updated > 0.4:
-            detector.ignore_evidence(t)  # the machine was busy: messages may have been late or lost
-        if self._off_its_feet:
-            detector.ignore_fall(t)
-        if self._braces:
-            detector.note_brace(t)
-        self._updated = t
         try:
             decisions = detector.update(t)
         except HexapodError as error:
             self.faults.add("model", str(error), t)
             detector.restart()
             return Outcome([], [], None, None)
-        only = [one for one in decisions if one.action == "suspect" or self.mode == REPORT]
-        new = [one for one in only if one.key not in self._reported]  # it is repeated while its evidence lasts
-        self._reported = {key: at for key, at in self._reported.items() if t - at < NEW} | {one.key: t for one in only}
-        if self.mode == REPORT:
-            return Outcome([], new, None, None)
-        declare = [one for one in decisions if one.action != "suspect"]
-        return Outcome(declare, new, detector.probe(t), detector.retest(t))
-
-    def findings(self) -> list[Finding]:
-        """Return the current Findings, declared ones first."""
-        return self.detector.findings()
+        if self.mode == DECLARE:
+            return Outcome(decisions, [], detector.probe(t), detector.retest(t))
+        new = [one for one in decisions if one.key not in self._reported]  # it is repeated while its evidence lasts
+        self._reported = {key: at for key, at in self._reported.items() if t - at < NEW}
+        self._reported |= {one.key: t for one in decisions}
+        return Outcome([], new, None, None)
 
     def state(self, t: float) -> tuple[str, str, dict[str, object]]:
         """Return level (ok, warn), message and values for diagnostics."""
-        detector, findings = self.detector, self.findings()
+        detector, findings = self.detector, self.detector.findings()
         values = {
             "detect": self.mode,
             # With detect:=report what holds was declared by a person.

@@ -171,7 +171,6 @@ def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():
     command, blind.detector.command = blind.detector.command, lambda *arguments: None
     blind.run(3.0)
     blind.detector.update, blind.detector.command = update, command
-    blind.detector.ignore_evidence(blind.time)
     blind.run(5.0)
     assert blind.decisions == []
 

@@ -5,6 +5,7 @@ import pytest
 from support.allocations import least_growth
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics.detection import features
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import limp, locked, missing
@@ -21,7 +22,7 @@ def maker():
 
 
 def decide(maker, time, what, *servos):
-    return maker.decide(time, "declare", what.name, what.values, 0.99, what.name, time, *servos)
+    return maker.decide(time, "declare", what, 0.99, what.name, time, *servos)
 
 
 @pytest.mark.parametrize("joint", [1, 8, 17])
@@ -37,7 +38,7 @@ def test_a_decided_lock_is_not_suspected_beside_it_at_another_reading(monkeypatc
     detector = DamageDetector(ROBOT)
     joint = int(detector.features.slots[0, 1])
     decide(detector.decisions, 1.0, locked(ROBOT, joint, 0.3))
-    detector._latest, detector._angle[joint] = object(), 0.31
+    detector._latest, detector._angle[joint] = np.zeros((6, features.COUNT)), 0.31
     monkeypatch.setattr(detector.posterior, "list_suspected", lambda: [Judgement(0, LOCKED + 1, 3.0, 1.0)])
     assert [one.decided for one in detector.findings()] == [True]
 
@@ -50,9 +51,8 @@ def test_another_kind_or_joint_is_another_decision(maker):
 def test_a_lock_that_was_declared_at_another_angle_is_known_as_its_own(maker):
     what = locked(ROBOT, 4, 0.3)
     decide(maker, 1.0, what)
-    name = ROBOT.joint_names[4]
     maker.follow(WHOLE, WHOLE.updated({**what.values, next(k for k in what.values if "locked_at" in k): 0.31}))
-    assert maker.find_own_joints() == {4: pytest.approx(0.31)}, name
+    assert maker.find_own_joints() == {4: pytest.approx(0.31)}
     assert maker.findings()[0].declared
 
 
