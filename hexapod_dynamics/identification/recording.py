@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,11 +85,10 @@ class Recording:
 
     def select_between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
-        kept: dict[str, Any] = {}
-        for times, *others in GROUPS.values():
-            part = slice(*np.searchsorted(getattr(self, times), (begin, end)))
-            kept |= {name: getattr(self, name)[part] for name in (times, *others)}
-        return replace(self, **kept)
+        groups = list(GROUPS.values())  # each begins with its times
+        parts = [slice(*np.searchsorted(getattr(self, names[0]), (begin, end))) for names in groups]
+        kept = [(name, part) for names, part in zip(groups, parts, strict=True) for name in names]
+        return replace(self, **{name: getattr(self, name)[part] for name, part in kept})
 
     def mean_attitude(self) -> Array:
         """Rotation (3, 3) world <- base_link, without yaw, that the mean specific force shows; level without an IMU."""

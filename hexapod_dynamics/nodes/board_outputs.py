@@ -14,8 +14,7 @@ from std_msgs.msg import Bool
 
 if TYPE_CHECKING:
     from hexapod_dynamics.drivers.servos.board.servos import BoardServos
-    from hexapod_dynamics.nodes.stops import Stops
-    from rclpy.node import Node
+    from hexapod_dynamics.nodes.servos import ServosNode
 
 # Tones of the buzzer: four in the 2 s for which the robot announces that it will move by itself.
 BEEP = frames.beep(1900, 0.15, 0.35, 4)
@@ -24,10 +23,11 @@ BEEP = frames.beep(1900, 0.15, 0.35, 4)
 class BoardOutputs:
     """Publishes what the board reports; called by the thread that reads its port."""
 
-    def __init__(self, node: Node, servos: BoardServos, stop_key: int, stops: Stops) -> None:
-        self._node, self._stops, self._key = node, stops, stop_key
+    def __init__(self, node: ServosNode, servos: BoardServos) -> None:
+        self._node, self._stops, self._key = node, node.stops, node.values.read("stop_board_button", int)
         self._sender = frames.ImuSender(device_directory(node.get_namespace()) / frames.SOCKET)
-        self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
+        self._joy, self._next_joy = node.create_publisher(Joy, "joy", 10), 0.0
+        self._last: tuple[list[float], list[int]] | None = None
         self._remote_until, self._remote_lost = 0.0, True
         self._board = servos
         self._board.listener = self.on_report

@@ -49,7 +49,7 @@ class CommandWatch:
         if self._one.accept(source, t):
             return True
         names = f" (publishers: {', '.join(self._publishers)})" if self._publishers else ""
-        other, followed = (name[:100] or "one without a name" for name in (source, self._one.source))
+        other, followed = ((name or "one without a name")[:100] for name in (source, self._one.source))
         why = f"{other!r} is not followed, {followed!r} is: one source moves the robot, end the other{names}"
         self.refuse("second source", why, "error")
         return False

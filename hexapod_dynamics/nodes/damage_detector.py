@@ -39,12 +39,12 @@ class DamageDetectorNode(RobotNode):
         robot, values = self.robot, self.values
         try:
             settings = make_settings(DetectorSettings, values, guard=make_settings(GuardSettings, values))
-            self.detection = DamageDetection(robot, values["detect"], settings, faults=self.faults)
+            self.detection = DamageDetection(robot, values.read("detect", str), settings, faults=self.faults)
         except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
             raise ParameterError(str(error)) from None
         self._names = list(robot.joint_names)
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
-        self.loop: TickLoop = TickLoop(self, 1.0 / values["rate"], self._update)
+        self.loop = TickLoop(self, 1.0 / values.read("rate", float), self._update)
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)

@@ -19,7 +19,6 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
 
 # Depth of the queues of requests and answers; a request that does not fit gets no answer. On a loaded computer ROS 2
 # Humble lost up to a third of 300 requests a second with a depth of 200; with this depth no loss was observed.
@@ -39,8 +38,8 @@ class DamageManager(RobotNode):
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is read at that moment, and in each tick
         # so that its age is known. The message does not wake this node.
-        self.loop: TickLoop = TickLoop(self, 0.2)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
+        self.loop = TickLoop(self, 0.2)
+        self.subscribe_measured("joint_states", self._declarations.measure)
         self._declare()
         self._restore()
         self._follow({})
@@ -56,13 +55,6 @@ class DamageManager(RobotNode):
     @property
     def _morphology(self) -> Morphology:
         return self._declarations.morphology
-
-    def _on_joints(self, message: JointState) -> None:
-        positions = message.position.tolist()
-        readings = self.joints.read("joint_states", message.name, positions, others=True, measured=True)
-        if readings is not None:
-            angles = {self.robot.joint_names[joint]: angle for joint, angle, _ in readings}
-            self._declarations.measure(time.monotonic(), angles)
 
     def _declare(self) -> None:
         given = {}

@@ -24,7 +24,7 @@ class _Call:
 
     decision: Decision
     again: float = 0.0
-    futures: list = field(default_factory=list)
+    futures: list[Future] = field(default_factory=list)
 
 
 class DeclarationClient:
@@ -33,7 +33,7 @@ class DeclarationClient:
     def __init__(self, node: Node) -> None:
         self._client = node.create_client(SetParametersAtomically, "set_morphology")
         self._log = node.get_logger()
-        self._open = []
+        self._open: list[_Call] = []
 
     def declare(self, decision: Decision, now: float) -> None:
         """Call the service with the values of a Decision; now: monotonic time [s]."""

@@ -37,9 +37,10 @@ class DynamicsNode(RobotNode):
         self.prediction = Prediction(robot, settings, self.faults)
         self._timed = -math.inf  # time of the last servos/measurements
         self._command_age = 0.0  # [s] of the newest command that this tick accepted; 0: none
-        rate, period = values["rate"], values["command_period"]
+        rate, period = values.read("rate", float), values.read("command_period", float)
         self._ticks, self._period, self._deadlines = 0, 1.0 / rate, DeadlineMonitor(1.0 / rate)
         self._rate = AutomaticRate(rate)
+        self._path_every = values.read("path_every", int)
         self._support_every = math.ceil(rate / 25.0)  # at most 25 a second
         self._cost = self._worst_cost = 0.0
         self.session_state: SessionState = SessionState(self, lasting=False)
@@ -47,16 +48,20 @@ class DynamicsNode(RobotNode):
         if place is not None:  # after a crash odom continues at the stored position
             if problem := self.prediction.restore(place):
                 self.get_logger().warning(problem)
-        self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
+        publish_tf, odom = values.read("publish_tf", bool), values.read("odom_topic", str)
+        self._messages = PredictionMessages(self, self.prediction.observer, publish_tf, odom)
         # In every tick where the command period is long: the queues hold all samples of an IMU at 250 Hz even if two
         # ticks are late.
         poll_period = period if period <= 0.02 else 0.0
         self._longest = max(1.0 / rate, poll_period)  # [s] between two predictions of which only the torques are used
-        self.loop: TickLoop = TickLoop(self, 1.0 / rate, self._tick, poll_period=poll_period)
+        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=poll_period)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 10, needed=self._untimed)
+        # While no driver publishes the time of each reading, the stamp is the time of measurement of all joints.
+        self.loop.subscribe(
+            JointState, "joint_states", lambda m: self._measure("joint_states", m, ()), 10, self._untimed
+        )
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.subscribe_morphology(self._on_morphology)
         self.subscribe_following(self.prediction.set_following)
@@ -65,8 +70,8 @@ class DynamicsNode(RobotNode):
             report = PayloadReport(self, self.prediction.payload)
             self.loop.call_every(0.05, report.update)  # so that the computation is not in every tick
             self.create_subscription(DiagnosticStatus, "gait_state", report.read_gait_state, LATCHED)
-        if values["odom_topic"]:  # its publisher is created while the robot walks
-            check_topic(self, "odom_topic", values["odom_topic"], ("predicted_state", "joint_states"))
+        if odom:  # its publisher is created while the robot walks
+            check_topic(self, "odom_topic", odom, ("predicted_state", "joint_states"))
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -90,13 +95,7 @@ class DynamicsNode(RobotNode):
         self._measure("servos/measurements", message, message.effort.tolist())
 
     def _untimed(self) -> bool:
-        """Whether no driver publishes the time of each reading; then the stamp is the time of measurement of all
-        joints.
-        """
         return time.monotonic() - self._timed > SILENT_AFTER
-
-    def _on_joints(self, message: JointState) -> None:
-        self._measure("joint_states", message, ())
 
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
         now, age = time.monotonic(), compute_age(message.header.stamp)
@@ -125,13 +124,13 @@ class DynamicsNode(RobotNode):
         self._deadlines.call(begin)
         # The last prediction before the next command is 6 ms before it, so that it has the torques.
         if self._command_age:
-            wanted = (self.values["command_period"] - 0.006) % self._period
+            wanted = (self.prediction.settings.command_period - 0.006) % self._period
             self.loop.align(self._command_age, wanted, gain=0.02)  # at most 1 % slower, whatever the delays
             self._command_age = 0.0
         predicted, torques = self.prediction.advance(begin)
         if not predicted:
             return
-        due = self._ticks % self.values["path_every"] == 0 and self._messages.path_wanted(begin)
+        due = self._ticks % self._path_every == 0 and self._messages.path_wanted(begin)
         ahead = self.prediction.predict_path(begin) if due else None
         cost = time.monotonic() - begin
         self._cost += 0.01 * (cost - self._cost)

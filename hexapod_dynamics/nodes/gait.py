@@ -16,8 +16,9 @@ from hexapod_dynamics.nodes.velocity_input import VelocityInput
 from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitControl, GaitControlSettings, State
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, RATE
 from hexapod_dynamics.parameters.gait import GAIT, PARAMETERS, SETTINGS
+from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, make_status
+from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare_all, make_status
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from rcl_interfaces.msg import SetParametersResult
@@ -30,8 +31,8 @@ from std_srvs.srv import Trigger
 
 def declare_command_rate(node: Node) -> float:
     """Declare the gait's parameter `rate` [1/s], which must be 1 / `command_period`; return the period [s]."""
-    period = declare(node, COMMAND_PERIOD)
-    rate = declare(node, RATE, period)
+    period = declare_all(node, [COMMAND_PERIOD]).read("command_period", float)
+    rate = declare_all(node, [RATE], period).read("rate", float)
     if abs(rate * period - 1.0) > 1e-6:
         raise ParameterError(
             f"parameter rate is {rate} and command_period {period}: servos and dynamics would assume another rate of "
@@ -48,27 +49,18 @@ class GaitNode(RobotNode):
     def __init__(self) -> None:
         super().__init__("gait", PARAMETERS)
         values = self.values
-        self._waits_for = [topic for topic in values["wait_for"] if topic]
+        self._waits_for = values.read_texts("wait_for")
         self._ready = False  # all topics of `wait_for` have had a publisher
         self._reported, self._command = "", JointState()
         self._command.header.frame_id = source_name(self)  # `servos` follows one source at a time
         self._buzzer = self.create_publisher(Bool, "buzzer", 1)
         self.session_state: SessionState = SessionState(self)
-        timeout = values["cmd_vel_timeout"]
-        settings = GaitControlSettings(
-            kind=values["gait"],
-            values={spec.name: values[spec.name] for spec in SETTINGS},
-            period=declare_command_rate(self),
-            velocity=values["velocity"],
-            timeout=timeout,
-            braces=values["brace"],
-            get_up=values["get_up"],
-            get_up_speed=values["get_up_speed"],
-        )
+        of_gait = {spec.name: values[spec.name] for spec in SETTINGS}
+        settings = make_settings(GaitControlSettings, values, values=of_gait, period=declare_command_rate(self))
         self.control = GaitControl(
             self.robot,
             settings,
-            permit=self._restore_permit(timeout),
+            permit=self._restore_permit(settings.cmd_vel_timeout),
             report=self._report,
             announce=lambda on: self._buzzer.publish(Bool(data=on)),
             keep=self.session_state.post,
@@ -80,10 +72,12 @@ class GaitNode(RobotNode):
             self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
         self._publisher, self._stamps = self.create_publisher(JointState, "joint_commands", 10), StampConverter()
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
-        self.loop: TickLoop = TickLoop(self, settings.period, self._tick)
+        self.loop = TickLoop(self, settings.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 1)
-        self._velocity = VelocityInput(self, lambda twist: self.control.command(time.monotonic(), twist), timeout)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, needed=lambda: self.control.awaits_joints)
+        self._velocity = VelocityInput(
+            self, lambda twist: self.control.command(time.monotonic(), twist), settings.cmd_vel_timeout
+        )
+        self.subscribe_measured("joint_states", self.control.joints, lambda: self.control.awaits_joints)
         self.subscribe_morphology(lambda morphology: self.control.set_morphology(time.monotonic(), morphology))
         self.subscribe_following(self.control.set_following)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, FOREIGN)
@@ -119,12 +113,6 @@ class GaitNode(RobotNode):
         self.control.imu(now, self.read_imu(message, now, compute_age(message.header.stamp)))
         if self.control.permit.fallen != fallen:
             self._diagnostics.publish()
-
-    def _on_joints(self, message: JointState) -> None:
-        positions = message.position.tolist()
-        angles = self.joints.arrange_message("joint_states", message.name, positions, others=True, measured=True)
-        if angles is not None:
-            self.control.joints(time.monotonic(), angles)
 
     def _on_body_pose(self, message: Pose) -> None:
         place, angles = message.position, roll_pitch_yaw(read_rotation(message.orientation))

@@ -35,18 +35,20 @@ from tf2_ros import StaticTransformBroadcaster
 class ImuNode(RobotNode):
     """Publishes the IMU; see the module. The thread of the reader publishes."""
 
+    reader: ImuSource
+
     def __init__(self) -> None:
         super().__init__("imu", PARAMETERS, "imu/data_raw")
         values, mounting = self.values, self.robot.imu
-        self.source = values["source"]
-        self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
-        self.frame = make_frame_name(self, values["frame_id"])
+        self.source = values.read("source", str)
+        self.bus = values.read("bus", str) or str(device_directory(self.get_namespace()) / IMU_BUS)
+        self.frame = make_frame_name(self, values.read("frame_id", str))
         settings = make_settings(Mpu6050Settings, values)
         self.imu = CalibratedImu(
             settings.rate,
             mounting.rotation,
-            values["accel_time_constant"],
-            values["calibrate_level"],
+            values.read("accel_time_constant", float),
+            values.read("calibrate_level", bool),
             calibration_file(self.bus, settings.address),
             self.get_logger().warning,
         )
@@ -55,7 +57,7 @@ class ImuNode(RobotNode):
                 f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 3)"
             )
         self._stamps = StampConverter()
-        self._settings, self._orientation_variance = settings, values["orientation_stddev"] ** 2
+        self._settings, self._orientation_variance = settings, values.read("orientation_stddev", float) ** 2
         self._set_noise(MPU6050)
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
@@ -63,14 +65,14 @@ class ImuNode(RobotNode):
         self._raw_topic = self._data_topic = None
         if self.source != "topic":
             self._raw_topic = OnDemand(self.create_publisher(Imu, "imu/data_raw", 10))
-        if values["publish_data"]:
+        if values.read("publish_data", bool):
             self._data_topic = OnDemand(self.create_publisher(Imu, "imu/data", qos_profile_sensor_data))
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
         # The service has its own group: a calibration delays only the next calibration.
         group = MutuallyExclusiveCallbackGroup()
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if values["publish_tf"]:
-            chip = transform(make_frame_name(self, values["parent_frame_id"]), self.frame)
+            chip = transform(make_frame_name(self, values.read("parent_frame_id", str)), self.frame)
             stamp = self.get_clock().now().to_msg()
             fill_transform(chip, np.asarray(mounting.position), np.asarray(mounting.rotation), stamp)
             self._broadcaster = StaticTransformBroadcaster(self)
@@ -82,7 +84,7 @@ class ImuNode(RobotNode):
             self.reader = ImuSource(self._on_sample, what, "message on imu/data_raw", remedy)
             # No sample may be lost, because the attitude is the integral of the rates: the queue holds the samples of
             # half a second, in case the computer is busy.
-            self.loop: TickLoop = TickLoop(self, 1.0 / settings.rate)
+            self.loop = TickLoop(self, 1.0 / settings.rate)
             self.loop.call_every(0.1, self._report_changes)
             all_samples = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, all_samples)
@@ -105,12 +107,13 @@ class ImuNode(RobotNode):
         self._raw.orientation_covariance[0] = -1.0
 
     def _message(self) -> Imu:
-        message = Imu()
+        message, chip, dlpf = Imu(), self._chip, self._settings.dlpf
         message.header.frame_id = self.frame
-        gyro = self.values["angular_velocity_stddev"] ** 2 or self._chip.gyro_variance(self._settings.dlpf)
-        accel = self.values["linear_acceleration_stddev"] ** 2 or self._chip.accel_variance(self._settings.dlpf)
-        message.angular_velocity_covariance = np.diag([gyro] * 3).ravel()
-        message.linear_acceleration_covariance = np.diag([accel] * 3).ravel()
+        gyro, accel = (
+            self.values.read(f"{what}_stddev", float) for what in ("angular_velocity", "linear_acceleration")
+        )
+        message.angular_velocity_covariance = np.diag([gyro**2 or chip.gyro_variance(dlpf)] * 3).ravel()
+        message.linear_acceleration_covariance = np.diag([accel**2 or chip.accel_variance(dlpf)] * 3).ravel()
         return message
 
     def _on_foreign(self, message: Imu) -> None:

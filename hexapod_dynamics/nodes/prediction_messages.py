@@ -31,7 +31,7 @@ from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from tf2_ros import TransformBroadcaster
+from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 # Variances of the body's twist [m^2/s^2, rad^2/s^2], row by row, because of slipping feet and play of joints.
@@ -68,8 +68,7 @@ class PredictionMessages:
         self._torques_topic = OnDemand(node.create_publisher(JointState, "feedforward_torques", 10))
         self._path_topic = OnDemand(node.create_publisher(Path, "predicted_path", 10))
         self.path_wanted = self._path_topic.has_subscribers  # the path needs a roll-out
-        self._broadcaster = TransformBroadcaster(node) if publish_tf else None
-        self._tf_wanted = OnDemand(self._broadcaster.pub_tf).has_subscribers if publish_tf else lambda _now: False
+        self._tf_topic = OnDemand(node.create_publisher(TFMessage, "/tf", 100)) if publish_tf else None
         self._support = SupportMarkers(node, observer)
         self._support.update()
 
@@ -82,8 +81,8 @@ class PredictionMessages:
 
     def has_state_subscribers(self, now: float) -> bool:
         """Return whether anybody subscribes to more than the torques at the monotonic time `now` [s]."""
-        topics = (*self._state_topics, self._joints_topic, self._path_topic, self._support.topic)
-        return not self._state_topics or self._tf_wanted(now) or any(topic.has_subscribers(now) for topic in topics)
+        topics = (*self._state_topics, self._joints_topic, self._path_topic, self._support.topic, self._tf_topic)
+        return not self._state_topics or any(topic.has_subscribers(now) for topic in topics if topic is not None)
 
     def publish_support(self) -> None:
         """Publish the support of the state that was published last, if anybody subscribes to it."""
@@ -105,8 +104,8 @@ class PredictionMessages:
         self.stamp.sec, self.stamp.nanosec = divmod(now, 1_000_000_000)
         if not self._state_topics:
             # `odom_topic`: the same, by the name that other packages expect.
-            for name in filter(None, ("predicted_state", self._odom_topic)):
-                self._state_topics.append(OnDemand(self._node.create_publisher(Odometry, name, 10)))
+            names = filter(None, ("predicted_state", self._odom_topic))
+            self._state_topics = [OnDemand(self._node.create_publisher(Odometry, name, 10)) for name in names]
         wanted = [topic for topic in self._state_topics if topic.has_subscribers(at)]
         if wanted:
             observer, message = self._observer, self._odometry
@@ -122,20 +121,19 @@ class PredictionMessages:
         if torques is not None and self._torques_topic.has_subscribers(at):
             self._torques.effort = torques[self._moving].tolist()
             self._torques_topic.publish(self._torques)
-        if self._tf_wanted(at):
+        if self._tf_topic is not None and self._tf_topic.has_subscribers(at):
             fill_transform(self._transform, self._observer.position, self._observer.rotation, self.stamp)
-            self._broadcaster.sendTransform(self._transform)
+            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
         if ahead is not None:
             self._publish_path(now, *ahead)
 
     def _publish_path(self, now: int, positions: np.ndarray, rotations: np.ndarray, _joints: np.ndarray) -> None:
         path, step, observer = self._path, int(2e9 * self._observer.model.horizon_period), self._observer
-        positions = [observer.position, *positions[1::2]]
-        rotations = [observer.rotation, *rotations[1::2]]
-        for k, pose in enumerate(path.poses):
+        places, turns = [observer.position, *positions[1::2]], [observer.rotation, *rotations[1::2]]
+        for k, (pose, place, turn) in enumerate(zip(path.poses, places, turns, strict=False)):
             pose.header.stamp = Time(nanoseconds=now + k * step).to_msg()
-            fill_vector(pose.pose.position, positions[k].tolist())
-            fill_rotation(pose.pose.orientation, rotations[k])
+            fill_vector(pose.pose.position, place.tolist())
+            fill_rotation(pose.pose.orientation, turn)
         self._path_topic.publish(path)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ from hexapod_dynamics.robot.ros2_control import add_ros2_control
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, make_frame_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_z
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -56,8 +57,8 @@ class RobotDescription(RobotNode):
     def __init__(self) -> None:
         super().__init__("robot_description", ROBOT_DESCRIPTION)
         self._ghost, self._prefix = self.values["predicted"], make_frame_name(self, "")
-        self._q = {"": None, PREDICTED_PREFIX: None}
-        self._rotation = None
+        self._q: dict[str, np.ndarray] = {}  # (n,) [rad] by prefix
+        self._rotation: np.ndarray | None = None
         base = f"{self._prefix}base_link"
         self._footprint = transform(base, f"{self._prefix}base_footprint")
         self._ghost_base = transform(base, f"{self._prefix}{PREDICTED_PREFIX}base_link")
@@ -69,15 +70,12 @@ class RobotDescription(RobotNode):
         self._tf = OnDemand(self.create_publisher(TFMessage, "/tf", 100))
         self._accept(Morphology.whole(self.robot))
         self.subscribe_morphology(self._on_morphology)
-        self.loop: TickLoop = TickLoop(self, 1.0 / self.values["rate"], self._publish)
+        self.loop = TickLoop(self, 1.0 / self.values.read("rate", float), self._publish)
         # Joints and attitude are needed while /tf has subscribers only.
         self._is_watched = lambda: self._tf.has_subscribers(time.monotonic())
-        for kind, topic, callback in (
-            (JointState, "joint_states", lambda message: self._on_joints("", message)),
-            (JointState, "predicted_joint_states", lambda message: self._on_joints(PREDICTED_PREFIX, message)),
-            (Imu, "imu/data", self._on_imu),
-        ):
-            self.loop.subscribe(kind, topic, callback, 1, needed=self._is_watched)
+        for which, topic in (("", "joint_states"), (PREDICTED_PREFIX, "predicted_joint_states")):
+            self.subscribe_measured(topic, partial(self._on_joints, which), self._is_watched)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, 1, self._is_watched)
         Diagnostics(self, self.robot.name, self._diagnose)
 
     def _accept(self, morphology: Morphology) -> None:
@@ -95,7 +93,7 @@ class RobotDescription(RobotNode):
             self.get_logger().error(self._no_urdf)
             return
         self._no_urdf = ""
-        hardware = self.values["ros2_control"]
+        hardware = self.values.read("ros2_control", str)
         controlled = urdf if hardware == "none" else add_ros2_control(urdf, self.robot, hardware)
         self._description.publish(String(data=controlled))
         if self._ghost_description is not None:
@@ -105,13 +103,9 @@ class RobotDescription(RobotNode):
         if morphology != self.morphology:
             self._accept(morphology)
 
-    def _on_joints(self, which: str, message: JointState) -> None:
-        q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
-        if q is None:
-            q = self._q[which] = np.zeros(self.robot.joint_count)
-        angles = message.position.tolist()
-        for joint, angle, _ in self.joints.read(topic, message.name, angles, others=True, measured=True) or ():
-            q[joint] = angle
+    def _on_joints(self, which: str, _now: float, angles: np.ndarray) -> None:
+        q = self._q.setdefault(which, np.zeros(self.robot.joint_count))
+        np.copyto(q, angles, where=np.isfinite(angles))
 
     def _on_imu(self, message: Imu) -> None:
         rotation = self.read_imu(message, time.monotonic(), compute_age(message.header.stamp)).rotation
@@ -120,10 +114,10 @@ class RobotDescription(RobotNode):
 
     def _publish(self) -> None:
         watched = self._is_watched()
-        self.loop.set_period(1.0 / self.values["rate"] if watched else SUBSCRIBER_CHECK)
+        self.loop.set_period(1.0 / self.values.read("rate", float) if watched else SUBSCRIBER_CHECK)
         if not watched:
-            self._q, self._rotation = {"": None, PREDICTED_PREFIX: None}, None
-        if self._q[""] is None:
+            self._q, self._rotation = {}, None
+        if "" not in self._q:
             return
         stamp = self.get_clock().now().to_msg()
         poses = self._pose_links("", stamp)
@@ -131,7 +125,7 @@ class RobotDescription(RobotNode):
         if self._rotation is not None:
             fill_transform(self._footprint, *find_footprint(self._rotation, self._lowest(self._rotation, poses)), stamp)
             messages.append(self._footprint)
-        if self._ghost and self._q[PREDICTED_PREFIX] is not None:
+        if self._ghost and PREDICTED_PREFIX in self._q:
             self._pose_links(PREDICTED_PREFIX, stamp)
             self._ghost_base.header.stamp = stamp
             messages += [self._ghost_base, *self._links[PREDICTED_PREFIX]]
@@ -161,6 +155,6 @@ class RobotDescription(RobotNode):
             return "warn", "; ".join(faults), values
         if not self._is_watched():
             return "ok", "nobody subscribes to /tf", values
-        if self._q[""] is None:
+        if "" not in self._q:
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
         return "ok", "publishing", values

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+import numpy as np
+
 from builtin_interfaces.msg import Time
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values
@@ -22,8 +24,9 @@ from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode, publishers
 from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, load_robot, stamp_seconds
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
 
@@ -33,6 +36,8 @@ class RobotNode(GuardedNode):
     values: its parameters by name. faults: those of the messages that it receives. sources: checks their publishers.
     joints, imu_input: what reads them.
     """
+
+    loop: TickLoop
 
     def __init__(self, name: str, parameters: Iterable[ParameterSpec] = (), imu_topic: str = "imu/data") -> None:
         super().__init__(name)
@@ -60,6 +65,22 @@ class RobotNode(GuardedNode):
     def subscribe_following(self, accept: Callable[[bool], object]) -> None:
         """Call accept(following): whether `servos` executes commands, now and at each change."""
         self.create_subscription(Bool, "servos/following", lambda message: accept(message.data), LATCHED)
+
+    def subscribe_measured(
+        self,
+        topic: str,
+        accept: Callable[[float, np.ndarray], object],
+        needed: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Call accept(monotonic time [s] of arrival, angles (n,) [rad], NaN: not in it) for the newest JointState."""
+
+        def receive(message: JointState) -> None:
+            positions = message.position.tolist()
+            angles = self.joints.arrange_message(topic, message.name, positions, others=True, measured=True)
+            if angles is not None:
+                accept(time.monotonic(), angles)
+
+        self.loop.subscribe(JointState, topic, receive, 1, needed)
 
     def read_imu(self, message: Imu, now: float, age: float) -> ImuReading:
         """Return what an Imu that is `age` [s] old at the time `now` [s] tells."""

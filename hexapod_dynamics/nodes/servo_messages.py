@@ -33,7 +33,8 @@ class ServoMessages:
         for field in ("current", "charge", "capacity", "design_capacity", "percentage", "temperature"):
             setattr(self._battery, field, float("nan"))  # not measured
         self._battery_publisher = node.create_publisher(BatteryState, "battery_state", 10)
-        self._following_publisher, self._following = node.create_publisher(Bool, "~/following", LATCHED), None
+        self._following_publisher = node.create_publisher(Bool, "~/following", LATCHED)
+        self._following: bool | None = None
 
     def publish_following(self, following: bool) -> None:
         """Publish whether joint_commands are executed, if that has changed."""
@@ -42,7 +43,9 @@ class ServoMessages:
             self._following_publisher.publish(Bool(data=following))
 
     def publish_readings(self, now: float, state: ChainState) -> None:
-        """Publish the readings of a ChainState at the monotonic time `now` [s]: all joints, then each new reading."""
+        """Publish the readings of a ChainState at the monotonic time `now` [s]: all joints, then the new ones, whose
+        stamp is the time of the newest one, and `effort` is how long before that each joint was read [s].
+        """
         stamps, known = state.stamp.tolist(), state.known.tolist()
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
         if not there:
@@ -52,20 +55,12 @@ class ServoMessages:
             self._fill(self._states, there, max(stamps[j] for j in there), angles, rates)
             self._state_publisher.publish(self._states)
         new = sorted((j for j in there if stamps[j] > self._published[j]), key=stamps.__getitem__)  # the oldest first
-        self._publish_new(new, stamps, angles, rates)
-
-    def _publish_new(self, joints: list[int], stamps: list[float], angles: list[float], rates: list[float]) -> None:
-        """Publish the new readings in one message: its stamp is the time of the newest one, and `effort` is how long
-        before that each joint was read [s].
-        """
-        if not joints:
-            return
-        for joint in joints:
+        for joint in new:
             self._published[joint] = stamps[joint]
-        if self._new_topic.has_subscribers(time.monotonic()):
-            newest = max(stamps[joint] for joint in joints)
-            self._fill(self._new, joints, newest, angles, rates)
-            self._new.effort = [newest - stamps[joint] for joint in joints]
+        if new and self._new_topic.has_subscribers(time.monotonic()):
+            newest = stamps[new[-1]]
+            self._fill(self._new, new, newest, angles, rates)
+            self._new.effort = [newest - stamps[joint] for joint in new]
             self._new_topic.publish(self._new)
 
     def _fill(self, message: JointState, joints: list[int], at: float, angles: list[float], rates: list[float]) -> None:

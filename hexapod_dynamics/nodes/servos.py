@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -48,6 +48,8 @@ from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
 from sensor_msgs.msg import JointState
 
 if TYPE_CHECKING:
+    from hexapod_dynamics.drivers.servos.board.servos import BoardServos
+    from hexapod_dynamics.drivers.servos.topics import TopicServos
     from hexapod_dynamics.nodes.board_outputs import BoardOutputs
     from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
@@ -67,10 +69,10 @@ class ServosNode(RobotNode):
         values = self.values
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
-        self._period, self._timeout = values["command_period"], values["command_timeout"]
+        self._period, self._timeout = (values.read(name, float) for name in ("command_period", "command_timeout"))
         self.guard = PoseGuard.from_robot(self.robot, make_settings(GuardSettings, values))
-        supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
-        seated = seated_pose(self.robot, values["sit_pose"])
+        supply = SupplyLimits(**{what: values.read(f"{what}_voltage", float) for what in ("warn", "sit", "release")})
+        seated = seated_pose(self.robot, values.read("sit_pose", list))
         # The chain is last: no hardware is accessed before every parameter has been accepted.
         settings = make_settings(SupervisorSettings, values, seated=seated, period=self._period, supply=supply)
         self.chain = self._make_chain()
@@ -87,24 +89,26 @@ class ServosNode(RobotNode):
         foreign = values["protocol"] == "topics"  # another driver publishes joint_states
         self._health = ServoHealth(self._names, "topics" if foreign else "bus" if values["port"] else "simulator")
         self._heat = ServoHeat(self._names)
-        self._level, self._next_report = None, 0.0
-        self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)
+        self._level, self._next_report = ("ok", ""), 0.0
+        self._messages = ServoMessages(self, self._names, values.read("stale_age", float), joint_states=not foreign)
         # A whole number of ticks in a command period, so that each command meets one.
-        longest = self._period / math.ceil(self._period * values["rate"] - 1e-9)
+        self._rate = values.read("rate", float)  # joint_states a second
+        longest = self._period / math.ceil(self._period * self._rate - 1e-9)
         self._ticks = min(0.01, longest), longest  # [s]: a command waits for the next one; while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
-        self.loop: TickLoop = TickLoop(self, self._ticks[False], self._tick)
+        self.loop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that were received before it: more often they are not read. Commands of
         # two sources are distinguished, and the only one of a script is not lost. The other driver's topic is
         # joint_commands.
-        self._poll_torques = self.loop.create_poller(JointState, "feedforward_torques", self._on_torques)
+        self._torques = self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1, in_ticks=False)
         commands = "gait/joint_commands" if foreign else "joint_commands"
         self.loop.subscribe(JointState, commands, self._on_command, COMMANDS)
         self.foreign: ForeignJoints | None = None
         if foreign:
             from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
-            self.foreign = ForeignJoints(self, self.chain.servos, values["command_interface"])
+            servos = cast("TopicServos", self.chain.servos)
+            self.foreign = ForeignJoints(self, servos, values.read("command_interface", str))
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.subscribe_morphology(self._on_morphology)
@@ -116,15 +120,15 @@ class ServosNode(RobotNode):
         if values["protocol"] == "board":
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 
-            self.board = BoardOutputs(self, self.chain.servos, values["stop_board_button"], self.stops)
+            self.board = BoardOutputs(self, cast("BoardServos", self.chain.servos))
         self.priority = raise_process_priority(10)  # that of the threads which stop the robot is higher
         self.chain.start()  # the hardware is started last, after all checks
 
     def _make_chain(self) -> ServoChain:
         """Make the bus thread as the parameters say; `session` has been declared (crash_recovery.SessionState)."""
-        values, topics = self.values, self.values["protocol"] == "topics"
-        port = "joint_states" if topics else values["port"] or str(device_directory(self.get_namespace()) / SERVO_BUS)
-        session = self.get_parameter("session").value
+        values, given, protocol = self.values, self.values.read("port", str), self.values.read("protocol", str)
+        topics, session = protocol == "topics", self.get_parameter("session").value
+        port = "joint_states" if topics else given or str(device_directory(self.get_namespace()) / SERVO_BUS)
 
         def prove() -> str:
             """Return the device of the simulated port, if that is the one of this launch's own simulator."""
@@ -133,10 +137,10 @@ class ServosNode(RobotNode):
             except DeviceError as error:
                 raise BusError(str(error)) from error
 
-        proof = None if values["port"] or topics else prove
+        proof = None if given or topics else prove
         settings = make_settings(PortSettings, values, port=port, prove=proof, model=values["servo_model"])
         servo_map = ServoMap.from_joint_names(self._names) if topics else ServoMap.from_robot(self.robot)
-        servos = make_servos(settings, servo_map.ids, values["protocol"])
+        servos = make_servos(settings, servo_map.ids, protocol)
         return ServoChain(servos, servo_map, make_settings(ChainSettings, values))
 
     # In --------------------------------------------------------------------------------------------------------------
@@ -166,7 +170,7 @@ class ServosNode(RobotNode):
             self.get_logger().warning(
                 f"{asked}: the joint holds; leave it out of the message instead", throttle_duration_sec=5.0
             )
-        self._poll_torques()
+        self._torques.read()
         self.control.follow(np.array(joints.joints, np.intp), message.position, now)
 
     def _set_pace(self, age: float, now: float) -> None:
@@ -230,11 +234,11 @@ class ServosNode(RobotNode):
         if soon >= self._next_step:
             self._next_step = max(self._next_step + self._period, now)
             if self.control.pending:
-                self._poll_torques()
+                self._torques.read()
             self.control.step(now)
             state = self.control.state
         if soon >= self._next_state:
-            self._next_state = max(self._next_state + 1.0 / self.values["rate"], now)
+            self._next_state = max(self._next_state + 1.0 / self._rate, now)
             self._publish(now, state or self.chain.snapshot(self.control.state))
 
     # Out -------------------------------------------------------------------------------------------------------------

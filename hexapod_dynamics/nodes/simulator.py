@@ -20,7 +20,8 @@ from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.declarations import apply
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, PARAMETERS
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, make_frame_name, steady_timer
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, make_frame_name
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import device_directory
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
@@ -50,28 +51,28 @@ class SimulatorNode(RobotNode):
         super().__init__("simulator", PARAMETERS)
         sys.setswitchinterval(0.001)  # [s] after which the physics lets the threads of the devices answer
         robot, values = self.robot, self.values
-        physics, truth = values["physics"], values["truth"]
-        morphology = Morphology.whole(robot).without(*(name for name in values["damage"] if name))
+        physics, truth = values.read("physics", str), values.read("truth", str)
+        morphology = Morphology.whole(robot).without(*values.read_texts("damage"))
         self.simulated = SimulatedRobot(
             robot,
             morphology,
-            values["device_directory"] or device_directory(self.get_namespace()),
-            timestep=values["timestep"],
-            session=values["session"],
-            bus=values["bus"],
+            values.read("device_directory", str) or device_directory(self.get_namespace()),
+            timestep=values.read("timestep", float),
+            session=values.read("session", str),
+            bus=values.read("bus", str),
             physics=physics,
             truth=Truth.parse(truth),
         )
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
         self._injector = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.sensor)
         self._injector.set({spec.name.removeprefix("faults."): values[spec.name] for spec in FAULT_PARAMETERS})
-        self._load = {spec.name: values[spec.name] for spec in LOAD_PARAMETERS}
+        self._load = {spec.name: values.read(spec.name, float) for spec in LOAD_PARAMETERS}
         self._put_on()
         self.add_on_set_parameters_callback(self._on_parameters)
         self._odometry = Odometry(child_frame_id=make_frame_name(self, "base_link"))
         self._odometry.header.frame_id = "world"
         self._joints = JointState()
-        self._shown = None  # the morphology that was published last
+        self._shown: Morphology | None = None  # the morphology that was published last
         self._damage_publisher = self.create_publisher(ParameterEvent, "~/damage", LATCHED)
         self._description_publisher = self.create_publisher(String, "~/robot_description", LATCHED)
         self._truth_publisher = self.create_publisher(String, "~/truth", LATCHED)
@@ -85,7 +86,7 @@ class SimulatorNode(RobotNode):
         # A servo or an IMU does not wait for a processor; the priority is lower than that of `servos`. On a single
         # processor a physics that is too slow would leave nothing to the robot's nodes.
         self._priority = raise_process_priority(9) if len(os.sched_getaffinity(0)) > 1 else "normal"
-        steady_timer(self, 1.0 / values["rate"], self._publish)
+        self.loop = TickLoop(self, 1.0 / values.read("rate", float), self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._diagnose)
 
     def close(self) -> None:
@@ -126,17 +127,11 @@ class SimulatorNode(RobotNode):
     def _on_push(self, message: Wrench) -> None:
         """Push the body for a fifth of a second with a wrench in base_link axes [N, N m]."""
         force, torque = message.force, message.torque
-        try:
-            self.simulated.push([force.x, force.y, force.z, torque.x, torque.y, torque.z], 0.2)
-        except HexapodError as error:
-            self.get_logger().error(f"~/push is ignored: {error}")
+        self.simulated.push([force.x, force.y, force.z, torque.x, torque.y, torque.z], 0.2)
 
     def _on_attitude(self, message: Quaternion) -> None:
         """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
-        try:
-            self.simulated.place_at_rest(read_rotation(message))
-        except HexapodError as error:
-            self.get_logger().warning(f"set_attitude: {error}", throttle_duration_sec=5.0)
+        self.simulated.place_at_rest(read_rotation(message))
 
     def _publish(self) -> None:
         truth = self.simulated.truth()

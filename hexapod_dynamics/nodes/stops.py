@@ -7,7 +7,7 @@ threads; the rest is done between two ticks. The stop state persists over a cras
 
 from __future__ import annotations
 
-import threading
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Request: TypeAlias = SetBool.Request | Trigger.Request
 Response: TypeAlias = SetBool.Response | Trigger.Response
-PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end, and for the disk
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
 
 
 class GamePad:
@@ -43,7 +43,7 @@ class GamePad:
 
     def __init__(self, loop: TickLoop, button: int, press: Callable[[], None]) -> None:
         self._button, self._press = button, press
-        self._received, self._down, self.reason = None, False, ""
+        self._received, self._down, self.reason = math.inf, False, ""
         if button >= 0:
             loop.subscribe(Joy, "joy", self._on_joy, QoSProfile(depth=10))
 
@@ -62,7 +62,7 @@ class GamePad:
         return self._down and not self._is_lost(time.monotonic())
 
     def _is_lost(self, now: float) -> bool:
-        return self._received is not None and now - self._received > 1.0
+        return now - self._received > 1.0
 
     def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and texts at the monotonic time `now` [s]."""
@@ -77,15 +77,17 @@ def restore_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
     """Return the StopState from before a crash, from a SessionState; if it cannot be read, an emergency stop; if
     it is missing, one that holds the pose.
     """
-    stop, values = None, stored.load()
+    known, values = None, stored.load()
     try:
-        stop = StopState.from_values(values)
+        known = StopState.from_values(values)
     except HexapodError as error:
         stored.mark_unreadable(error)
     if stored.lost:
-        stop = StopState.lost(None if values is None else stop, stored.problem)
-    elif stored.unreadable:
+        stop = StopState.lost(None if values is None else known, stored.problem)
+    elif stored.unreadable or known is None:
         stop = StopState.unreadable(stored.problem)
+    else:
+        stop = known
     # Stored at the start, because an existing file can be written to even when the disk is full.
     stored.save(stop.to_values())
     if stop != StopState():
@@ -104,10 +106,10 @@ class Stops:
     def __init__(self, node: ServosNode, on_stop: Callable[[], object]) -> None:
         self._control, self._loop, self._log = node.control, node.loop, node.get_logger()
         self._session_state, self._on_stop, values = node.session_state, on_stop, node.values
-        self._pad = GamePad(node.loop, values["stop_joy_button"], self._on_pad)
+        self._pad = GamePad(node.loop, values.read("stop_joy_button", int), self._on_pad)
         self._button = self._socket = None
-        if values["stop_button_pin"] >= 0:
-            pin, level = values["stop_button_pin"], values["stop_button_level"]
+        pin, level = values.read("stop_button_pin", int), values.read("stop_button_level", str)
+        if pin >= 0:
             self._button = StopButton(pin, level, lambda: self.stop_by("stop button of the board"))
         try:
             self._socket = StopSocket(socket_path(node.get_namespace()), self.stop)
@@ -131,8 +133,8 @@ class Stops:
             return False, f"{sent}, but the node has not confirmed it within {PATIENCE:g} s"
         except CancelledError:
             return False, f"{sent}, but the node is ending or not ready yet: call again"
-        failure = self._wait_for_disk()
-        return success, f"{message}; {failure}" if failure else message
+        failure = self._session_state.wait()
+        return success, f"{message}; a restart of this node may lose it: {failure}" if failure else message
 
     def freeze(self) -> bool:
         """Send the stop, from any thread, and return whether it was sent; `stop` must be called afterwards."""
@@ -162,14 +164,6 @@ class Stops:
         for each in (self._button, self._socket):
             if each is not None:
                 each.close()
-
-    def _wait_for_disk(self) -> str:
-        """Return why the stop is not on the disk, else an empty text."""
-        future, written = self._session_state.wait_until_stored(), threading.Event()
-        future.add_done_callback(lambda _: written.set())
-        if not written.wait(PATIENCE):
-            return f"a restart of this node may lose it: it is not on the disk after {PATIENCE:g} s"
-        return f"a restart of this node may lose it: {future.result()}" if future.result() else ""
 
     def _on_pad(self) -> None:
         self._log.warning(f"game pad: {self._control.emergency_stop(True)[1]}")

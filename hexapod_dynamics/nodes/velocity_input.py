@@ -27,27 +27,24 @@ class VelocityInput:
     def __init__(self, node: RobotNode, on_twist: Callable[[tuple[float, float, float]], None], oldest: float) -> None:
         self._node, self._on_twist, self._oldest = node, on_twist, oldest
         self._reliability = ReliabilityPolicy.RELIABLE
-        self._subscription = self._subscribe()
-        self._second: GuardedNode | None = None
+        self._subscribe(ReliabilityPolicy.RELIABLE)
+        self._subscribe(ReliabilityPolicy.BEST_EFFORT)
+        self._second: tuple[GuardedNode, TickLoop] | None = None
         self._making: threading.Thread | None = None
         node.loop.call_every(0.5, self._attend)
         node.loop.call_every(0.0, self._poll_second)
 
-    def _subscribe(self) -> object:
-        qos = QoSProfile(depth=10, reliability=self._reliability)
-        return self._node.loop.subscribe(Twist, TOPIC, self._accept, qos)
+    def _subscribe(self, reliability: ReliabilityPolicy) -> None:
+        qos = QoSProfile(depth=10, reliability=reliability)
+        self._node.loop.subscribe(Twist, TOPIC, self._accept, qos, lambda: self._reliability == reliability)
 
     def _attend(self) -> None:
-        """Subscribe anew if the publishers' reliability is another one, and to TwistStamped if it is published."""
+        """Note the publishers' reliability; subscribe to TwistStamped if it is published."""
         if not self._node.count_publishers(TOPIC):
             return
         infos = self._node.get_publishers_info_by_topic(TOPIC)
         best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
-        reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
-        if reliability != self._reliability:
-            self._node.loop.unsubscribe(self._subscription)
-            self._reliability = reliability
-            self._subscription = self._subscribe()
+        self._reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
         if self._making is None and any(info.topic_type == type_name(TwistStamped) for info in infos):
             self._making = threading.Thread(target=self._make_second, daemon=True)
             self._making.start()  # a participant takes longer than a tick
@@ -56,17 +53,17 @@ class VelocityInput:
         context, node = rclpy.Context(), self._node
         domain, signals = node.context.get_domain_id(), SignalHandlerOptions.NO
         rclpy.init(context=context, domain_id=domain, signal_handler_options=signals)
-        small = {"use_global_arguments": False, "enable_rosout": False, "start_parameter_services": False}
+        small = dict.fromkeys(("use_global_arguments", "enable_rosout", "start_parameter_services"), False)
         second = GuardedNode("_cmd_vel", context=context, namespace=node.get_namespace(), **small)
-        second.loop, second.malformed = TickLoop(second, 0.0), node.malformed
+        loop, second.malformed = TickLoop(second, 0.0), node.malformed
         topic = node.resolve_topic_name(TOPIC)
-        second.loop.subscribe(TwistStamped, topic, self._accept_stamped, 10)
+        loop.subscribe(TwistStamped, topic, self._accept_stamped, 10)
         node.received.add((topic, type_name(TwistStamped)))
-        self._second = second
+        self._second = second, loop
 
     def _poll_second(self) -> None:
         if self._second is not None:
-            self._second.loop.poll()
+            self._second[1].poll()
 
     def _accept_stamped(self, message: TwistStamped) -> None:
         if not self._node.rejects_stamp(TOPIC, compute_age(message.header.stamp), self._oldest):
@@ -82,5 +79,5 @@ class VelocityInput:
         if self._making is not None:
             self._making.join()
         if self._second is not None:
-            self._second.destroy_node()
-            self._second.context.try_shutdown()
+            self._second[0].destroy_node()
+            self._second[0].context.try_shutdown()

@@ -30,6 +30,7 @@ from hexapod_dynamics.view.scene import aim_camera, prepare_scene
 from hexapod_dynamics.view.web_page import WebPage
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
@@ -65,8 +66,8 @@ class View(GuardedNode):
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
         self._seat = DriveSeat()
         self._commands = RosCommands(self, self._seat, self._aim_camera, lambda: self._picture.set_prediction_back())
-        names = [name for name in values["names"] if name]
-        self._page = WebPage(values["host"], values["port"], names, self._robot_title(""))
+        host, port, names = values.read("host", str), values.read("port", int), values.read_texts("names")
+        self._page = WebPage(host, port, names, self._robot_title(""))
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
         self._server = self._page.server
         prepare_scene(self._server)
@@ -75,14 +76,14 @@ class View(GuardedNode):
         self._panel = Panel(self._server, self._commands)
         self._panel.title(self._page.title)
         self._page.on_drive, self._page.on_stop = self._panel.drive_by_axes, self._panel.emergency_stop
-        self._driving = None  # who drives, as shown in the panel
+        self._driving: tuple[str, bool, bool] | None = None  # who drives, as shown in the panel
         # of the drawing: their number, time [s] and text of the last
         self._failures, self._failure = 0, (-math.inf, "")
-        self._broken = None  # the exception for which the node ends
+        self._broken: Exception | None = None  # the exception for which the node ends
         self._met = False  # whether there was a robot
-        self._support = None  # the subscription to `support`
+        self._support: Subscription | None = None  # the subscription to `support`
         self._bars, self._events = HypothesisBars(), EventList()
-        self._period, self._closing = 1.0 / values["rate"], threading.Event()
+        self._period, self._closing = 1.0 / values.read("rate", float), threading.Event()
         Diagnostics(self, "browser view", self._diagnose)
         steady_timer(self, 0.1, self._repeat_command)
         steady_timer(self, 0.2, self._attend)

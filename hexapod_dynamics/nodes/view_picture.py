@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import JointState
 
+Pose = tuple[np.ndarray, Rotation]  # position (3,) [m]
 SILENT_AFTER = 2.0  # [s] without a pose after which the robot counts as lost
 
 
@@ -42,14 +43,16 @@ class Picture:
         self._ghost = RobotFigure(server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(server)
         self.past = LastMinute()  # of the robot that is shown
-        self._predictions = deque(maxlen=60)  # (stamp [s], position, Rotation) of the last predictions
+        # (stamp [s], position, Rotation) of the last predictions
+        self._predictions: deque[tuple[float, np.ndarray, Rotation]] = deque(maxlen=60)
         self._set_back = Rotation.identity(), np.zeros(3)  # by which a person has set the prediction back
         self._aimed = JETHEXA_REACH  # [m] reach of the robot for which the camera was placed
         self._shown_support = None
         self._trail_steps = -1  # number of points of the trail that is drawn
         self._truth, self._ground = "", Ground()
-        self.now = None  # present Sample of the robot that is shown, None if it is lost
-        self._true = self._predicted = None  # present position (3,) [m] and Rotation
+        self.now: Sample | None = None  # of the robot that is shown, None if it is lost
+        self._true: Pose | None = None
+        self._predicted: Pose | None = None
         self.hidden = ""  # reason why an existing prediction is not drawn
 
     @property
@@ -61,7 +64,7 @@ class Picture:
         """Adopt the newest messages, whether a page is open or not."""
         predicted, true = (self._newest.get(topic, SILENT_AFTER) for topic in ("predicted_state", "simulator/odom"))
         self._predicted, self._true = _pose(predicted), _pose(true)
-        if predicted is not None:
+        if predicted is not None and self._predicted is not None:
             stamp = stamp_seconds(predicted.header.stamp)
             if not self._predictions or self._predictions[-1][0] != stamp:
                 self._predictions.append((stamp, *self._predicted))
@@ -124,10 +127,10 @@ class Picture:
         known = self._newest.get("robot_description")
         true = self._newest.get("simulator/robot_description") if self.simulated else None
         own, predicted = true or known, known or true
-        return (own.data, predicted.data) if own is not None else ("", "")
+        return ("", "") if own is None or predicted is None else (own.data, predicted.data)
 
     @property
-    def prediction(self) -> tuple[np.ndarray, Rotation] | None:
+    def prediction(self) -> Pose | None:
         """The prediction's position (3,) [m] and Rotation as they are drawn; None while there is none."""
         if self._predicted is None:
             return None
@@ -137,9 +140,8 @@ class Picture:
     @property
     def error(self) -> float:
         """Distance [m] of the prediction, as it is drawn, from a simulated robot; NaN if one of them is not known."""
-        if self._true is None or self._predicted is None:
-            return math.nan
-        return math.dist(self._true[0], self.prediction[0])
+        predicted = self.prediction
+        return math.nan if self._true is None or predicted is None else math.dist(self._true[0], predicted[0])
 
     def set_prediction_back(self) -> None:
         """Draw the prediction from now on as if it were at the true robot now: heading and place of the body."""
@@ -154,9 +156,10 @@ class Picture:
         self.hidden = ""
         if far > self.robot.reach:
             self.hidden = f"the prediction is {100 * far:.0f} cm away and not drawn: set it back below the picture"
-        self._ghost.base.visible = not self.hidden and not math.isnan(far)
-        if self._ghost.base.visible:
-            place, rotation = self.prediction
+        predicted = None if self.hidden or math.isnan(far) else self.prediction
+        self._ghost.base.visible = predicted is not None
+        if predicted is not None:
+            place, rotation = predicted
             self._ghost.move(place, rotation.as_quat())
             self._ghost.turn(_positions(self._newest.get("predicted_joint_states")))
 
@@ -167,28 +170,28 @@ class Picture:
             return
         self._shown_support = message
         markers = [m for m in message.markers if m.action == Marker.ADD] if message is not None else []
-        feet, forces, corners, spheres = [], [], [], {}
+        arrows: list[np.ndarray] = []  # foot and tip of each force
+        corners, spheres = np.empty((0, 3)), {}
         if markers and self._predictions:
             stamp = stamp_seconds(markers[0].header.stamp)
             _, place, rotation = min(self._predictions, key=lambda one: abs(one[0] - stamp))
             turn = rotation.as_matrix()
             for marker in markers:
                 points = (np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3) - place) @ turn
-                colour = tuple(int(255 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
+                red, green, blue = (int(255 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
                 if marker.type == Marker.ARROW:
-                    feet.append(points[0])
-                    forces.append((points[1] - points[0]) / FORCE_SCALE)
+                    arrows.append(points)
                 elif marker.type == Marker.LINE_STRIP:
                     corners = points[:-1]
                 elif marker.type == Marker.SPHERE:
                     p = marker.pose.position
-                    spheres[marker.ns] = turn.T @ (np.array((p.x, p.y, p.z)) - place), colour
-        self._surroundings.draw_forces(feet, forces)
+                    spheres[marker.ns] = turn.T @ (np.array((p.x, p.y, p.z)) - place), (red, green, blue)
+        self._surroundings.draw_forces([a[0] for a in arrows], [(a[1] - a[0]) / FORCE_SCALE for a in arrows])
         self._surroundings.draw_polygon(corners)
         self._surroundings.draw_spheres(spheres)
 
 
-def _pose(message: Odometry | None) -> tuple[np.ndarray, Rotation] | None:
+def _pose(message: Odometry | None) -> Pose | None:
     """Return position (3,) [m] and Rotation of an Odometry; None without one."""
     if message is None:
         return None

@@ -15,7 +15,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.view.drive_seat import DriveSeat
+    from hexapod_dynamics.view.drive_seat import DriveSeat, Twist
     from rclpy.client import Client
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
@@ -26,7 +26,8 @@ class LatestMessages:
     """The newest message of some topics, with its arrival time."""
 
     def __init__(self, node: Node) -> None:
-        self._node, self._messages = node, {}
+        self._node = node
+        self._messages: dict[str, tuple[float, object]] = {}
 
     def subscribe(self, kind: type, topic: str, qos: QoSProfile | int = NEWEST) -> Subscription:
         """Keep the newest message of a topic; return the subscription."""
@@ -63,7 +64,7 @@ class RosCommands:
         self._push = node.create_publisher(Wrench, "simulator/push", 1)
         self._put = node.create_publisher(Quaternion, "simulator/set_attitude", 1)
 
-    def drive(self, client: int, twist: Sequence[float]) -> Sequence[float]:
+    def drive(self, client: int, twist: Sequence[float]) -> Twist:
         """Walk at this twist [m/s, m/s, rad/s], repeated as cmd_vel while the page of this client is open; zero: stand.
 
         Returns the twist that is executed from now on; it differs if the request is refused.

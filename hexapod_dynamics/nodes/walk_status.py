@@ -131,18 +131,25 @@ class WalkStatus(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("_walk_status")
-        self._predicted = self._true = self._off = None  # (monotonic time [s] of arrival, Pose or Odometry)
-        self._before = self._speed = None
-        self._lost = []
+        self._predicted: tuple[float, Pose] | None = None  # with the monotonic time [s] of its arrival
+        self._true: tuple[float, Odometry] | None = None
+        self._off: float | None = None
+        self._before: Pose | None = None
+        self._speed: np.ndarray | None = None
+        self._lost: list[str] = []
         self._stopped: dict[str, list[str]] = {}  # by a person: `servos` complains, and nothing is wrong
-        self._complaints, self._warned, self._reported = {}, {}, set()
+        self._complaints: dict[str, tuple[float, str, bytes]] = {}  # since [s], message, level
+        self._warned: dict[str, float] = {}
+        self._reported: set[str] = set()
         values = declare_all(self, WALK_STATUS)
-        self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
-        self._started, self._seen = time.monotonic(), {}
-        self._there, self._left = set(), set()  # nodes in the graph, and those that have left it and not reported since
+        self._expected, self._colour = values.read_texts("nodes"), values["colour"]
+        self._started = time.monotonic()
+        self._seen: dict[str, float] = {}
+        self._there: set[str] = set()  # nodes in the graph
+        self._left: set[str] = set()  # those that have left it and not reported since
         self.loop = TickLoop(self, 0.1)
         # Of a hundred true poses a second, the newest is taken when it is compared or printed.
-        self._poll_truth = self.loop.create_poller(Odometry, "simulator/odom", self._on_truth)
+        self._truth = self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, 1, in_ticks=False)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         # In the executor, so that a predicted pose is compared with the true one at once.
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
@@ -156,7 +163,7 @@ class WalkStatus(GuardedNode):
             found = None
         if found is None:
             return
-        self._poll_truth()
+        self._truth.read()
         now, predicted = time.monotonic(), Pose(*found)
         self._predicted = now, predicted
         self._off = None
@@ -222,7 +229,7 @@ class WalkStatus(GuardedNode):
     def _print(self) -> None:
         if start.is_stopping():  # reports of other nodes are now caused by the end of the launch
             return
-        self._poll_truth()
+        self._truth.read()
         now = time.monotonic()
         predicted, true = (
             None if heard is None or now - heard[0] > 3.0 else heard[1] for heard in (self._predicted, self._true)

@@ -6,6 +6,8 @@ import math
 from collections import deque
 from collections.abc import Mapping
 
+import numpy as np
+
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -41,9 +43,10 @@ class Declarations:
         self._measured = -math.inf
         self._changed: deque[float] = deque(maxlen=MOST_CHANGES)  # times of the last changes
 
-    def measure(self, t: float, angles: Mapping[str, float]) -> None:
-        """Note the present joint angles [rad] by name: the angles of joints that are declared locked."""
-        self._angles, self._measured = dict(angles), t
+    def measure(self, t: float, angles: np.ndarray) -> None:
+        """Note the present joint angles (n,) [rad], NaN: unknown: the angles of joints that are declared locked."""
+        named = zip(self.robot.joint_names, angles.tolist(), strict=True)
+        self._angles, self._measured = {name: angle for name, angle in named if math.isfinite(angle)}, t
 
     def check(self, t: float, values: Mapping[str, object]) -> Morphology:
         """Return the morphology after a request {name: value} at the time t [s]; nothing changes yet.

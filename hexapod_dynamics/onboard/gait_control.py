@@ -46,17 +46,17 @@ State = tuple[str, str, dict[str, object]]
 
 @dataclass(frozen=True)
 class GaitControlSettings:
-    """kind, values: of the gait, as `gait_kinds.make_gait` takes them. period [s]: between two joint commands. velocity
-    [m/s]: forward, until the first command. timeout [s]: an older command stops the walk. braces: a pushed robot
-    lies down. get_up: asked or automatic. get_up_speed [rad/s].
+    """As the parameters of the node `gait` of the same names; gait, values: as `gait_kinds.make_gait` takes them.
+    period [s]: between two joint commands. velocity [m/s]: forward, until the first command. cmd_vel_timeout [s]: an
+    older command stops the walk. brace: a pushed robot lies down. get_up: asked or automatic. get_up_speed [rad/s].
     """
 
-    kind: str = "auto"
+    gait: str = "auto"
     values: Mapping[str, GaitValue] | None = None
     period: float = 0.02
     velocity: float = 0.0
-    timeout: float = 1.0
-    braces: bool = True
+    cmd_vel_timeout: float = 1.0
+    brace: bool = True
     get_up: str = "asked"
     get_up_speed: float = 2.0
 
@@ -97,7 +97,7 @@ class GaitControl:
         faults: Faults | None = None,
     ) -> None:
         self.robot, self.settings, self.faults = robot, settings, faults or Faults()
-        self._kind, self._values = settings.kind, dict(settings.values or {})
+        self._kind, self._values = settings.gait, dict(settings.values or {})
         self.gait = (gait or make_gait(self._kind, self._values)).bind(robot)
         n = robot.joint_count
         self._angles = np.full(n, np.nan)  # measured joints, used while the gait needs them
@@ -105,7 +105,7 @@ class GaitControl:
         self._morphology: Morphology | None = None  # what is declared; the gait may still change to it
         self._payload = 0.0, 0.0, 0.0
         self._body_pose: tuple[float, ...] = (0.0,) * 6
-        self.permit, self.falls = permit or WalkPermit(pause=settings.timeout), FallDetector()
+        self.permit, self.falls = permit or WalkPermit(pause=settings.cmd_vel_timeout), FallDetector()
         self.get_up = GettingUp(robot, settings, report, announce)
         self.brace, self.trial = Brace(robot), JointTrial(robot)
         self._report, self._keep, self._kept = report, keep, self.permit.state
@@ -137,7 +137,7 @@ class GaitControl:
             self._imu_time = t
         if force is not None:
             self.gait.sense_force(*((math.nan,) * 3 if self._held else force))
-            if self.settings.braces and last is not None and rate is not None:
+            if self.settings.brace and last is not None and rate is not None:
                 walking = self.permit.may_walk and self.gait.doing == WALKING
                 self.brace.sense(min(t - last, BLIND_AFTER), force, rate, walking)
         self.get_up.sense(t, rotation, rate, force)
@@ -302,7 +302,7 @@ class GaitControl:
 
     def _choose_twist(self, t: float, ready: bool) -> None:
         if not self.permit.by_itself:
-            if self._commanded is None or t - self._commanded > self.settings.timeout:
+            if self._commanded is None or t - self._commanded > self.settings.cmd_vel_timeout:
                 self.gait.command(0.0, 0.0, 0.0)
         elif self._ready is None:
             if ready:

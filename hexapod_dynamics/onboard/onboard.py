@@ -34,7 +34,7 @@ PERIODS = {"prediction": 0.01, "detection": 0.04, "gait": 1.0, "bus": 0.1, "payl
 
 
 class MadeDecision(NamedTuple):
-    """A decision of the detector: time [s], action (declare, restore, suspect), values, one line for people."""
+    """A decision of the detector: time [s], action (declare, restore), values, one line for people."""
 
     time: float
     action: str
@@ -134,7 +134,7 @@ class Onboard:
         self.robot, n = robot, robot.joint_count
         self._joint_input = JointInput(robot, Faults())
         kind = gait if isinstance(gait, str) else "auto"
-        settings = GaitControlSettings(kind=kind, values=DEFAULTS, braces=braces, get_up=get_up)
+        settings = GaitControlSettings(kind, DEFAULTS, brace=braces, get_up=get_up)
         self.parts = ProgramParts(
             Imu(robot, tell=lambda text: self._report("info", text)),
             Servos(robot, tell=lambda text: self._report("warn", text), reads_a_second=reads_a_second),
@@ -241,8 +241,7 @@ class Onboard:
         self._command_joints(t)
         set_points = self.parts.servos.step(t)
         self._report_gait(t)
-        known = np.flatnonzero(np.isfinite(self._angles)).tolist()
-        self.parts.declarations.measure(t, {self.robot.joint_names[j]: self._angles.item(j) for j in known})
+        self.parts.declarations.measure(t, self._angles)
         if self.parts.detection is not None:
             self._detect(t, self.parts.detection)
         if payload is not None and self._due("payload", t) and payload.update(t):
@@ -295,7 +294,7 @@ class Onboard:
             self._angles[~morphology.existing_mask] = np.nan
             for each in self._observers:
                 each.set_morphology(morphology)
-        following = self.parts.servos.following
+        following = self.parts.servos.supervisor.is_executing
         if following != self._following:
             self._following = following
             for part in (self.parts.gait, *self._observers):

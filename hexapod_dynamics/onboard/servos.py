@@ -148,8 +148,3 @@ class Servos:
         self.supervisor.hold_when_commands_stop(t)
         state = self.bus.state
         return np.where(state.missing | (not state.torque), np.nan, self.bus.targets)
-
-    @property
-    def following(self) -> bool:
-        """Whether commands are executed."""
-        return self.supervisor.is_executing

@@ -180,5 +180,5 @@ class OnboardSimulation:
 
     @property
     def decisions(self) -> list[MadeDecision]:
-        """The decisions of the detector, suspicions included."""
+        """The decisions of the detector."""
         return self.onboard.decisions

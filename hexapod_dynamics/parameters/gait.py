@@ -40,7 +40,7 @@ _WAIT_FOR = (
 )
 _OLDEST = "a cmd_vel older than this stops the walk [s]"
 COMMANDS = (
-    in_file("cmd_vel_timeout", GaitControlSettings.timeout, _OLDEST, 0.1, 60.0),
+    in_file("cmd_vel_timeout", GaitControlSettings.cmd_vel_timeout, _OLDEST, 0.1, 60.0),
     *make_specs(GaitControlSettings, velocity=("forward speed [m/s] until the first cmd_vel", -1.0, 1.0)),
     in_file(
         "wait_for",
@@ -51,7 +51,7 @@ COMMANDS = (
     ),
 )
 _BRACE = "a walking robot that is pushed lies down at once, legs wide, then walks on"
-BRACE = ParameterSpec("brace", GaitControlSettings.braces, _BRACE)
+BRACE = ParameterSpec("brace", GaitControlSettings.brace, _BRACE)
 _GET_UP = "after a fall: asked (service get_up) or automatic (2 s after it lies still)"
 GET_UP = (
     ParameterSpec("get_up", GaitControlSettings.get_up, _GET_UP, choices=("asked", AUTOMATIC)),

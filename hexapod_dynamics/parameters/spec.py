@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from inspect import signature
+from typing import TypeVar
 
 from hexapod_dynamics.errors import ParameterError
 
 Settings = TypeVar("Settings")
+Kind = TypeVar("Kind")
 Value = bool | int | float | str | list[float] | list[str]
 
 
@@ -96,6 +98,21 @@ class ParameterSpec:
 in_file = partial(ParameterSpec, in_file=True)  # a ParameterSpec that config/nodes.yaml contains
 
 
+class Values(dict[str, Value]):
+    """The values of a node's parameters by name."""
+
+    def read(self, name: str, kind: type[Kind]) -> Kind:
+        """Return a value; TypeError if it is of another type."""
+        value = self[name]
+        if not isinstance(value, kind):
+            raise TypeError(f"parameter {name} is {value!r}, no {kind.__name__}")
+        return value
+
+    def read_texts(self, name: str) -> list[str]:
+        """Return a list of text without the empty ones: [""] is an empty list."""
+        return [str(text) for text in self.read(name, list) if text]
+
+
 def make_specs(
     settings: object, make: Callable[..., ParameterSpec] = ParameterSpec, **chosen: tuple[object, ...]
 ) -> tuple[ParameterSpec, ...]:
@@ -103,9 +120,9 @@ def make_specs(
     return tuple(make(name, getattr(settings, name), *rest) for name, rest in chosen.items())
 
 
-def make_settings(kind: Callable[..., Settings], values: Mapping[str, object], **more: object) -> Settings:
+def make_settings(kind: Callable[..., Settings], values: Mapping[str, object], /, **more: object) -> Settings:
     """Return the dataclass `kind` with those of a node's parameters {name: value} that are its fields, and `more`."""
-    named = {field.name: values[field.name] for field in fields(cast("Any", kind)) if field.name in values}
+    named = {name: values[name] for name in signature(kind).parameters if name in values}
     return kind(**(named | more))
 
 

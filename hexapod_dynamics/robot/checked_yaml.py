@@ -189,14 +189,13 @@ class Choice:
     needed: str
     optional: bool = False
 
-    def check(self, value: Any, name: str) -> int | None:
+    def check(self, value: object, name: str) -> int | None:
         """Return the value; RobotError, which names it, if it is not allowed."""
         if value is None and self.optional:
             return None
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not number or value not in self.allowed:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool) or value not in self.allowed:
             raise RobotError(f"{name}: {value!r} given, {self.needed} needed")
-        return int(value)
+        return int(float(value))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
 from hexapod_dynamics.parameters.spec import SESSION, STATE_DIRECTORY
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.node_functions import declare, steady_timer
+from hexapod_dynamics.ros.node_functions import declare_all, steady_timer
 from hexapod_dynamics.ros.state_file import MEMORY_VARIABLE, LaunchMemory, StateFile
 from hexapod_dynamics.runtime_directory import check_session, make_directory, private_directory
 from rclpy.task import Future
@@ -47,15 +47,16 @@ class SessionState:
     """
 
     def __init__(self, node: Node, lasting: bool = True, keeps: bool = False) -> None:
-        session = declare(node, SESSION)
-        directory = declare(node, STATE_DIRECTORY) if lasting else ""
+        values = declare_all(node, [SESSION, STATE_DIRECTORY] if lasting else [SESSION])
+        session = values.read("session", str)
+        directory = values.read("state_directory", str) if lasting else ""
         self._node, self._warn = node, node.get_logger().warning
         self._failed = False  # the newest values are not in the file
         self.unreadable = False  # no directory for the state, or a file that `save` did not write
         self.lost = False  # no directory, or a state was stored in this launch but its file is missing
         self.problem = ""  # fault and remedy if unreadable or lost
         self._file: StateFile | None = None
-        self._wanted = bool(session or directory)
+        self._place = ""  # path of the file
         self._keeps, self._noticed = keeps or bool(directory), 0.0
         self._disk: threading.Thread | None = None  # it writes
         self._changed = threading.Condition()  # held only for moments, because control threads call `post`
@@ -75,7 +76,7 @@ class SessionState:
                 make_directory(directory, STATE_DIRECTORY.name)
         except HexapodError as error:
             raise ParameterError(str(error)) from None
-        if self._wanted:
+        if session or directory:
             # The name contains the namespace: two robots of one launch do not share their state.
             name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")
 
@@ -84,6 +85,7 @@ class SessionState:
 
             try:
                 self._file = StateFile(place, f"{name.strip('/').replace('/', '.')}.json")
+                self._place = str(self._file.path)
             except UnsafePathError as error:
                 self._failed = self.unreadable = self.lost = True
                 self.problem = str(error)
@@ -114,14 +116,14 @@ class SessionState:
             self._warn(str(error))
         self.lost = not self.unreadable and (remembered is not None or not known)
         if self.lost:
-            self.problem = f"the file {self._file.path} was deleted while this launch was running"
+            self.problem = f"the file {self._place} was deleted while this launch was running"
             self._warn(f"the state stored before a crash is missing: {self.problem}")
         return remembered
 
     def mark_unreadable(self, error: Exception) -> None:
         """Treat the file as unreadable, because its values have another structure."""
         self.unreadable = True
-        self.problem = f"{self._file.path}: {error}"
+        self.problem = f"{self._place}: {error}"
         self._warn(f"the state stored before a crash is not readable ({self.problem}): it is not used")
 
     # Write -----------------------------------------------------------------------------------------------------------
@@ -131,19 +133,31 @@ class SessionState:
 
         Return False if the file cannot be written, or not within two seconds. From then on the file is watched.
         """
-        if self._file is None:
-            return not self._wanted
-        number = self._submit(values)
+        self.post(values)
+        return not self.wait()
+
+    def wait(self) -> str:
+        """Wait until everything posted is on the disk, or two seconds; return why it is not, else an empty text."""
         with self._changed:
+            number = self._posted
             done = self._changed.wait_for(lambda: self._written >= number, PATIENCE)
         if not done:
-            self._fail(f"{self._file.path}: {LATE_TEXT}")
-        return not self._failed
+            self._fail(f"{self._place}: {LATE_TEXT}")
+        return self.failure
 
     def post(self, values: Mapping[str, object]) -> None:
         """Let another thread store a dict that JSON can write; of several dicts only the last one is stored."""
-        if self._file is not None:
-            self._submit(values)
+        if self._file is None:
+            return
+        with self._changed:
+            self._values = values
+            self._posted += 1
+            self._changed.notify_all()
+        if self._disk is None:
+            self._disk = threading.Thread(target=self._run, args=(self._file,), name="state", daemon=True)
+            self._disk.start()
+            overdue = lambda _, since: time.monotonic() - since > PATIENCE  # noqa: E731
+            steady_timer(self._node, CHECK_PERIOD, lambda: self._answer(overdue, LATE_TEXT))
 
     def wait_until_stored(self) -> Future:
         """Return a Future to `await` in a callback of a service: done when everything posted is on the disk, or after
@@ -159,30 +173,17 @@ class SessionState:
         future.set_result(self.failure)
         return future
 
-    def _submit(self, values: Mapping[str, object]) -> int:
-        """Give the newest values to the thread of the disk; return their number."""
-        with self._changed:
-            self._values = values
-            self._posted += 1
-            self._changed.notify_all()
-        if self._disk is None:
-            self._disk = threading.Thread(target=self._run, name="state", daemon=True)
-            self._disk.start()
-            overdue = lambda _, since: time.monotonic() - since > PATIENCE  # noqa: E731
-            steady_timer(self._node, CHECK_PERIOD, lambda: self._answer(overdue, LATE_TEXT))
-        return self._posted
-
-    def _run(self) -> None:
+    def _run(self, file: StateFile) -> None:
         """Write what is posted, and write again what another program has changed, or what could not be written."""
         closing = False
         while not closing:
             with self._changed:
                 self._changed.wait_for(lambda: self._posted > self._written or self._closed, CHECK_PERIOD)
                 values, number, closing = self._values, self._posted, self._closed
-            lost = not closing and number == self._written and not self._failed and not self._file.is_untouched()
+            lost = not closing and number == self._written and not self._failed and not file.is_untouched()
             if number > self._written or self._failed or lost:
                 try:
-                    self._write(values, lost)
+                    self._write(file, values, lost)
                 except Exception as error:  # as of values that JSON cannot write: whoever stores next is heard again
                     self._fail(f"{type(error).__name__}: {error}")
                 with self._changed:
@@ -190,23 +191,21 @@ class SessionState:
                     self._changed.notify_all()
                 self._answer(lambda wanted, _: wanted <= number, self.failure)  # noqa: B023
 
-    def _write(self, values: Mapping[str, object], lost: bool) -> None:
+    def _write(self, file: StateFile, values: Mapping[str, object], lost: bool) -> None:
         self.losses += lost
         try:
             self._memory.save(values)
         except StoredStateError as error:  # the file is more important
             self._warn(f"not stored in the launch: {error}", throttle_duration_sec=60.0)
         try:
-            self._file.write(values)
+            file.write(values)
         except (OSError, HexapodError) as error:
-            self._fail(f"{error}; free space in {self._file.path.parent}")
+            self._fail(f"{error}; free space in {file.path.parent}")
             return
         self._failed = False
         if lost:
             self._noticed = time.monotonic()
-            self._warn(
-                f"the stored state was deleted or changed by another program: {self._file.path} is written again"
-            )
+            self._warn(f"the stored state was deleted or changed by another program: {self._place} is written again")
 
     def _fail(self, problem: str) -> None:
         self.problem = problem
@@ -234,7 +233,7 @@ class SessionState:
         """Return level and list of messages for the diagnostics at the monotonic time `now` [s]."""
         if self._noticed and now - self._noticed < 30.0:  # [s] for which it is reported
             changed = "the stored state was deleted or changed by another program"
-            return "warn", [f"{changed}, and written again: {self._file.path}"]
+            return "warn", [f"{changed}, and written again: {self._place}"]
         return "ok", []
 
     # End -------------------------------------------------------------------------------------------------------------

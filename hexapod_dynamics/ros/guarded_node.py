@@ -20,7 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from hexapod_dynamics.errors import DeviceError, HexapodError, shorten, suggest
 from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, find_queues
@@ -44,6 +44,14 @@ UNKNOWN = "_NODE_NAME_UNKNOWN_"  # as rclpy names the node of an endpoint that n
 # Types of topics of which one source is right: an IMU, and the declared damage.
 OF_ONE = ("sensor_msgs/msg/Imu", "rcl_interfaces/msg/ParameterEvent")
 ASKED_EVERY = 1.0  # [s] at least between two queries for publishers, because one takes a millisecond
+
+
+class ServiceType(Protocol):
+    """A type of services, as std_srvs/Trigger."""
+
+    __name__: str
+    Request: type
+    Response: type
 
 
 def read_message(data: bytes, kind: type) -> object:
@@ -141,7 +149,7 @@ class PublisherCheck:
         return [reason for reason in self._found.values() if reason]
 
     def _check(self, subscription: Subscription) -> str:
-        topic, wanted = subscription.topic_name, type_name(subscription.msg_type)
+        topic, wanted = subscription.topic_name, type_name(cast("type", subscription.msg_type))
         infos = self._node.get_publishers_info_by_topic(topic)
         sources = sorted({_named(info) for info in infos if info.node_name != UNKNOWN})
         if wanted in OF_ONE and len(sources) > 1:
@@ -170,7 +178,7 @@ class GuardedNode(Node):
     loop: TickLoop | None = None
     incomplete: ClassVar[GuardedNode | None] = None
 
-    def __init__(self, node_name: str, **options: object) -> None:
+    def __init__(self, node_name: str, **options: Any) -> None:
         self.malformed = MalformedMessages(self)  # first, because Node creates services
         self.received: set[tuple[str, str]] = set()
         super().__init__(node_name, **options)
@@ -179,7 +187,9 @@ class GuardedNode(Node):
     def close(self) -> None:
         """End what the node has started beside its callbacks."""
 
-    def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
+    def create_service(
+        self, srv_type: ServiceType, srv_name: str, callback: Callable[..., object], **more: Any
+    ) -> Service:
         """Create a service as Node does; the callback may raise, or return something that is not a response.
 
         A HexapodError is the reason of a refusal; anything else that is raised is counted as a malformed request.
@@ -209,13 +219,14 @@ class GuardedNode(Node):
                     response.results.append(SetParametersResult(successful=False, reason=reason))
                     continue
                 one = SetParameters.Request(parameters=[parameter])
-                response.results.extend((await answer(one, SetParameters.Response())).results)
+                answered: SetParameters.Response = await answer(one, SetParameters.Response())
+                response.results.extend(answered.results)
             return response
 
         each = srv_type is SetParameters
         return super().create_service(srv_type, srv_name, answer_each if each else answer, **more)
 
-    def _refuse(self, srv_type: type, srv_name: str, error: Exception) -> object:
+    def _refuse(self, srv_type: ServiceType, srv_name: str, error: Exception) -> object:
         """Return a response that refuses; the present exception is counted and logged."""
         if not self.context.ok():
             raise error
@@ -223,21 +234,21 @@ class GuardedNode(Node):
         log_defect(self, error, f"a request to {srv_name}")
         return make_refusal_response(srv_type, f"refused: {describe_error(error)}")
 
-    def create_publisher(self, msg_type: type, topic: str, qos_profile: QoSProfile | int, **more: object) -> Publisher:
+    def create_publisher(self, msg_type: type, topic: str, qos_profile: QoSProfile | int, **more: Any) -> Publisher:
         """Create a publisher as Node does; unless it is latched, it hands its messages over (tick_loop)."""
         if isinstance(qos_profile, QoSProfile) and qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
             return super().create_publisher(msg_type, topic, qos_profile, **more)
         publisher = super().create_publisher(msg_type, topic, qos_profile, publisher_class=HandingPublisher, **more)
-        publisher.queues = find_queues(self.context, publisher.topic_name, msg_type)
+        cast("HandingPublisher", publisher).queues = find_queues(self.context, publisher)
         return publisher
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Destroy a subscription as Node does; nothing is handed over to it any more."""
-        find_queues(self.context, subscription.topic_name, subscription.msg_type).pop(subscription, None)
+        find_queues(self.context, subscription).pop(subscription, None)
         return super().destroy_subscription(subscription)
 
     def create_subscription(
-        self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
+        self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: Any
     ) -> Subscription:
         """Create a subscription as Node does; bytes that are no message of the type, and a message for which the
         callback raises, are ignored and counted.
@@ -275,7 +286,7 @@ def check_parameters(request: object) -> None:
             )
 
 
-def make_refusal_response(srv_type: type, reason: str) -> object:
+def make_refusal_response(srv_type: ServiceType, reason: str) -> object:
     """Return a response of a service that refuses a request; an empty one if the type has no field for a reason."""
     response, result = srv_type.Response(), SetParametersResult(successful=False, reason=reason)
     if srv_type is SetParameters:

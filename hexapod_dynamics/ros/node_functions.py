@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.parameters.spec import ROBOT
+from hexapod_dynamics.parameters.spec import ROBOT, Values
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import PublisherCheck
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
@@ -71,9 +71,9 @@ def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Valu
     return value
 
 
-def declare_all(node: Node, parameters: Iterable[ParameterSpec], source: object = None) -> dict[str, Value]:
-    """Declare several ParameterSpec, see `declare`; return {name: value}."""
-    return {parameter.name: declare(node, parameter, source) for parameter in parameters}
+def declare_all(node: Node, parameters: Iterable[ParameterSpec], source: object = None) -> Values:
+    """Declare several ParameterSpec, see `declare`; return their values."""
+    return Values({parameter.name: declare(node, parameter, source) for parameter in parameters})
 
 
 def steady_timer(node: Node, period: float, callback: Callable[[], object]) -> Timer:
@@ -97,7 +97,7 @@ def load_robot(node: Node) -> Robot:
         type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
     )
     node.set_descriptor("use_sim_time", descriptor)
-    path = declare(node, ROBOT)
+    path = declare_all(node, [ROBOT]).read("robot", str)
     return Robot.load(path) if path else Robot.jethexa()
 
 
@@ -125,9 +125,8 @@ def check_topic(node: Node, parameter: str, topic: str, later: Sequence[str] = (
     except (InvalidTopicNameException, ValueError, RuntimeError) as error:  # the latter: of expand_topic_name
         reason = str(error).splitlines()[0].removeprefix("Invalid topic name: ").rstrip(":")
         raise ParameterError(f"{parameter}: {topic!r} is no name of a topic: {reason}") from None
-    taken = {each.topic_name for each in (*node.subscriptions, *node.publishers)} | set(
-        map(node.resolve_topic_name, later)
-    )
+    taken = {each.topic_name for each in node.subscriptions} | {each.topic_name for each in node.publishers}
+    taken.update(map(node.resolve_topic_name, later))
     if node.resolve_topic_name(topic) in taken:
         raise ParameterError(f"{parameter}: {topic!r} is another topic of this node; choose another name")
 

@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
@@ -29,7 +30,7 @@ MAKING_LOCK = threading.Lock()  # one node is made at a time: the incomplete one
 ENDING_LOCK = threading.Lock()  # faulthandler has one timer for all threads
 
 
-def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] | None = None) -> None:
+def run_together(node_classes: Sequence[type[GuardedNode]], args: list[str] | None = None) -> None:
     """Start nodes in one process, spin them, and shut them down cleanly on SIGINT and SIGTERM; several run each in a
     thread of its own. An invalid parameter ends a node.
 
@@ -78,7 +79,7 @@ def make_node(node_class: type[GuardedNode]) -> GuardedNode:
     with MAKING_LOCK:
         GuardedNode.incomplete = None
         try:
-            return node_class()
+            return cast("Callable[[], GuardedNode]", node_class)()  # each gives its own name
         except HexapodError as error:
             node = GuardedNode.incomplete
             find_logger(node or node_class).fatal(str(error))

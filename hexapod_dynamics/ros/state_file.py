@@ -17,7 +17,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from hexapod_dynamics.errors import StoredStateError
 
@@ -160,12 +160,12 @@ class LaunchMemory:
             # The end is marked, so that a shorter text needs only one call; between two the node could be killed.
             os.pwrite(memory.fileno(), text + b"\0", 0)
 
-    def _all(self, memory: BinaryIO) -> dict[str, object]:
+    def _all(self, memory: IO[bytes]) -> dict[str, object]:
         text = os.pread(memory.fileno(), MAX_SIZE, 0).partition(b"\0")[0]
         return parse_state(text) if text else {}
 
     @contextlib.contextmanager
-    def _open(self, mode: str) -> Iterator[BinaryIO]:
+    def _open(self, mode: str) -> Iterator[IO[bytes]]:
         try:
             with open(self._path, mode, buffering=0) as memory:
                 if not os.readlink(self._path).startswith(f"/memfd:{MEMORY_NAME}"):

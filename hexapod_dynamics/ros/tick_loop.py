@@ -19,6 +19,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from copy import copy
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -33,12 +35,13 @@ if TYPE_CHECKING:
     from hexapod_dynamics.ros.guarded_node import GuardedNode
     from rclpy.context import Context
     from rclpy.executors import Executor
+    from rclpy.node import Node
     from rclpy.subscription import Subscription
 
 T = TypeVar("T")
 Queues = dict["Subscription", deque[object]]
 # {(context, topic, type): what each polled subscription of this process has not taken yet}
-_QUEUES: defaultdict[tuple[Context, str, type], Queues] = defaultdict(dict)
+_QUEUES: defaultdict[tuple[Context, str, object], Queues] = defaultdict(dict)
 _UNCHANGEABLE = frozenset((int, float, bool, str, bytes))  # types of values in messages
 
 
@@ -81,9 +84,9 @@ class _NoExecutor(CallbackGroup):
         pass
 
 
-def find_queues(context: Context, topic: str, kind: type) -> Queues:
-    """Return the queues of the polled subscriptions of a topic (full name), by subscription."""
-    return _QUEUES[context, topic, kind]
+def find_queues(context: Context, end: Publisher | Subscription) -> Queues:
+    """Return the queues of the polled subscriptions of the topic of a publisher or subscription, by subscription."""
+    return _QUEUES[context, end.topic_name, end.msg_type]
 
 
 class HandingPublisher(Publisher):
@@ -105,7 +108,7 @@ class HandingPublisher(Publisher):
             super().publish(msg)
 
 
-def copy_message(value: T) -> T:
+def copy_message(value: object) -> object:
     """Return a copy of a message, or of a value in one; numbers of numpy become those of Python, as read from bytes."""
     kind = type(value)
     if kind in _UNCHANGEABLE:
@@ -118,40 +121,67 @@ def copy_message(value: T) -> T:
     if not hasattr(kind, "SLOT_TYPES"):
         return copy(value)  # an array
     message = kind.__new__(kind)
-    for name in kind.__slots__:
+    for name in getattr(kind, "__slots__", ()):
         setattr(message, name, copy_message(getattr(value, name)))
     return message
 
 
 class PolledTopic:
-    """Takes at most `most` messages at a time from a subscription or from its queue, and calls its callback."""
+    """A subscription to a topic that exists while needed(): so long the publisher has to send.
 
-    def __init__(self, context: Context, subscription: Subscription, depth: int, most: int) -> None:
-        self.subscription, self._most = subscription, most
+    At most `most` messages at a time are taken from it, or from its queue of `depth`.
+    """
+
+    def __init__(self, node: Node, create: Callable[[], Subscription], depth: int, needed: Callable[[], bool]) -> None:
+        self._node, self._create, self._needed = node, create, needed
+        # A limit, so that a flooded topic does not stop the ticks.
+        self._most = 64 if depth > 1 else 1
         self._queue: deque[object] = deque(maxlen=depth)
-        find_queues(context, subscription.topic_name, subscription.msg_type)[subscription] = self._queue
+        self._subscription: Subscription | None = None
         self._ways = self._read_sent, self._read_handed_over
+
+    def attend(self) -> None:
+        """Create the subscription once it is needed, and destroy it when it is not needed any more."""
+        needed, old = self._needed(), self._subscription
+        if needed and old is None:
+            self._subscription = made = self._create()
+            find_queues(self._node.context, made)[made] = self._queue
+        elif old is not None and not needed:
+            self._node.destroy_subscription(old)
+            self._subscription = None
+            self._queue.clear()
 
     def read(self) -> None:
         """Take the messages; where some came both ways, those of the way on which the last ones came are older."""
+        if self._subscription is None:
+            return
         before, other = self._ways
-        before()
-        if other():
+        before(self._subscription)
+        if other(self._subscription):
             self._ways = other, before
 
-    def _read_sent(self) -> bool:
+    def _read_sent(self, subscription: Subscription) -> bool:
         for count in range(self._most):
-            taken = self.subscription.handle.take_message(self.subscription.msg_type, True)
+            taken = subscription.handle.take_message(subscription.msg_type, True)
             if taken is None:
                 return count > 0
-            self.subscription.callback(taken[0])
+            subscription.callback(taken[0])
         return True
 
-    def _read_handed_over(self) -> bool:
+    def _read_handed_over(self, subscription: Subscription) -> bool:
         count = min(len(self._queue), self._most)
         for _ in range(count):
-            self.subscription.callback(self._queue.popleft())
+            subscription.callback(self._queue.popleft())
         return count > 0
+
+
+@dataclass
+class _Repeated:
+    """A callback that is called every `period` [s]; due: monotonic time [s] of the next call."""
+
+    due: float
+    period: float
+    callback: Callable[[], object]
 
 
 class TickLoop:
@@ -170,9 +200,9 @@ class TickLoop:
         poll_period: float = 0.0,
     ) -> None:
         self._node, self.period, self._tick, self._poll_period = node, float(period), tick, poll_period
-        self._group, self._at_times = _NoExecutor(), []
+        self._group = _NoExecutor()
         self._polled: list[PolledTopic] = []
-        self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
+        self._slow: list[_Repeated] = []
         self._due = time.monotonic()
         self._lock, self._running = _FairLock(), False
         self._error: Exception | None = None  # of a callback; raised in the thread that ticks
@@ -201,54 +231,28 @@ class TickLoop:
         topic: str,
         callback: Callable[..., object],
         qos: QoSProfile | int,
-        needed: Callable[[], bool] | None = None,
-    ) -> PolledTopic | None:
-        """Create a subscription; the loop takes its messages before each tick.
+        needed: Callable[[], bool] = lambda: True,
+        *,
+        in_ticks: bool = True,
+    ) -> PolledTopic:
+        """Create a subscription; the loop takes its messages before each tick, unless in_ticks is false: then whoever
+        calls `read` of what is returned, for messages that are used less often than they arrive.
 
         qos: a QoSProfile, or the depth of a queue without acknowledgements, which cost as much as frequent messages.
         With a depth of 1, only the newest message since the last tick is taken. needed(): while it returns False, there
         is no subscription, so that the publisher does not have to send.
         """
-        if needed is not None:
-            self._at_times.append([needed, (kind, topic, callback, qos), None])
-            return None
-        if isinstance(qos, int):
-            qos = QoSProfile(depth=qos, reliability=ReliabilityPolicy.BEST_EFFORT)
-        subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group)
-        # A limit, so that a flooded topic does not stop the ticks.
-        most = 64 if qos.depth > 1 else 1
-        self._polled.append(PolledTopic(self._node.context, subscription, qos.depth, most))
-        return self._polled[-1]
-
-    def create_poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
-        """Create a subscription to the newest message and return a function that takes it, if there is one.
-
-        This is for messages that are used less often than they arrive.
-        """
-        polled = self.subscribe(kind, topic, callback, 1)
-        self._polled.remove(polled)
-        return polled.read
-
-    def unsubscribe(self, polled: PolledTopic) -> None:
-        """Destroy a subscription, which `subscribe` has returned."""
-        self._polled.remove(polled)
-        self._node.destroy_subscription(polled.subscription)
-
-    def _attend(self) -> None:
-        """Create or destroy the subscriptions that are needed only at times."""
-        for each in self._at_times:
-            needed, arguments, polled = each
-            if needed() == (polled is None):
-                if polled is None:
-                    each[2] = self.subscribe(*arguments)
-                else:
-                    self.unsubscribe(polled)
-                    each[2] = None
+        given = qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos, reliability=ReliabilityPolicy.BEST_EFFORT)
+        create = partial(self._node.create_subscription, kind, topic, callback, given, callback_group=self._group)
+        polled = PolledTopic(self._node, create, given.depth, needed)
+        polled.attend()
+        if in_ticks:
+            self._polled.append(polled)
+        return polled
 
     def call_every(self, period: float, callback: Callable[[], object]) -> None:
         """Call `callback` every `period` [s] in a tick: a replacement of slow timers without an executor."""
-        self._slow.append([time.monotonic() + period, period, callback])
-        self._next_slow = 0.0
+        self._slow.append(_Repeated(time.monotonic() + period, period, callback))
 
     def set_period(self, period: float) -> None:
         """Change the period [s]; the next tick is one new period after the present one."""
@@ -265,9 +269,8 @@ class TickLoop:
 
     def poll(self) -> None:
         """Take the received messages and call the callbacks."""
-        if self._at_times:
-            self._attend()
         for polled in tuple(self._polled):
+            polled.attend()
             polled.read()
 
     def run(self, executor: Executor, running: Callable[[], bool]) -> None:
@@ -291,8 +294,7 @@ class TickLoop:
                         next_poll = now + self._poll_period - 0.5 * self.period
                         self.poll()
                     self._tick()
-                    if now >= self._next_slow:
-                        self._call_slow(now)
+                    self._call_slow(now)
         finally:
             self._running = False
             executor.create_task(lambda: None)  # ends the wait
@@ -316,8 +318,6 @@ class TickLoop:
 
     def _call_slow(self, now: float) -> None:
         for each in self._slow:
-            due, period, callback = each
-            if now >= due:
-                each[0] = max(due + period, now)
-                callback()
-        self._next_slow = min((due for due, _, _ in self._slow), default=float("inf"))
+            if now >= each.due:
+                each.due = max(each.due + each.period, now)
+                each.callback()

@@ -158,6 +158,8 @@ def open_bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], e
     """Return the devices and the operator, real or simulated ones; `ends` closes and removes them."""
     if not 0.05 <= given.speed <= 1.0:
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
+    values: dict[str, dict]
+    operator: Operator
     joints = split_names("--joints", given.joints, "joint", robot.joint_names)
     if given.simulated:
         directory = ends.enter_context(tempfile.TemporaryDirectory(prefix="check_robot-"))

@@ -51,7 +51,7 @@ class ServoTool:
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
         joints = [joint for joint in robot.joints if joint.servo_id is not None]
         self._joints = {joint.name: joint for joint in joints}
-        self._names = {joint.servo_id: joint.name for joint in joints}
+        self._names = {joint.servo_id: joint.name for joint in joints if joint.servo_id is not None}
 
     def _describe_servo(self, servo_id: int) -> str:
         return self._names.get(servo_id, "not one of this robot")
@@ -62,8 +62,9 @@ class ServoTool:
 
     def _id(self, text: str) -> int:
         """Return the servo id for a joint's name or a number."""
-        if text in self._joints:
-            return self._joints[text].servo_id
+        for servo_id, name in self._names.items():
+            if name == text:
+                return servo_id
         if text.isdigit() and int(text) < lx.BROADCAST_ID:
             return int(text)
         raise DeviceError(f"{text!r} is neither a servo id 0..253 nor a joint; joints are {', '.join(self._joints)}")

@@ -74,8 +74,8 @@ def _arguments(words: list[str]) -> argparse.Namespace:
         description="Declare what the robot has lost, or got back. All of it or nothing.",
         epilog="A leg is named as LF, a link or its joint as LF.femur.",
     )
-    for kind in _options().values():
-        option = kind.option
+    options = [kind.option for kind in KINDS if kind.option is not None]
+    for option in options:
         parser.add_argument(option.flag, nargs="+", default=[], metavar=option.metavar, help=option.help)
     parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are intact again")
     parser.add_argument(
@@ -86,8 +86,8 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--namespace", default="", help="namespace of the robot, as given to the launch")
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
-    if not (given.restore or any(getattr(given, name) for name in _options())):
-        flags = ", ".join(kind.option.flag for kind in _options().values())
+    if not (given.restore or any(getattr(given, option.name) for option in options)):
+        flags = ", ".join(option.flag for option in options)
         parser.error(f"no change given: use {flags} or --restore")
     return given
 

@@ -39,7 +39,7 @@ def main(args: list[str] | None = None) -> None:
     """Send one request; exit code 0: done, 1: rejected, 2: no answer."""
     words = list(sys.argv if args is None else args)[1:]
     if not words or (len(words) == 2 and words[0] == "--namespace"):
-        request = _stop("".join(words[1:]), PATIENCE)
+        request: StopRequest | None = _stop("".join(words[1:]), PATIENCE)
         sys.exit(_call(_arguments(words), args, request))
     named = "--ros-args" not in words  # else ROS sets the namespace, and its arguments are not for the parser
     if not named:

@@ -42,22 +42,23 @@ class MessageFilter:
 
     def find_problem(self, client: int, message: object) -> str:
         """Return why a message is dropped: "kind", "fields", "control" or "value"; empty if it is allowed."""
-        kind = message.get("type") if isinstance(message, dict) else None
+        given = message if isinstance(message, dict) else {}
+        kind = given.get("type")
         make = self._kinds.get(kind) if isinstance(kind, str) else None
         if make is None:
             return "kind"
         try:
-            make(**{name: value for name, value in message.items() if name != "type"})
+            make(**{name: value for name, value in given.items() if name != "type"})
         except TypeError:
             return "fields"
         if kind == DRIVE:
-            return "value" if read_axes(message) is None else ""
+            return "value" if read_axes(given) is None else ""
         if kind == "GuiUpdateMessage":
-            return self._problem_of_update(client, message["uuid"], message["updates"])
-        if not all(is_plain(value) for value in message.values()):
+            return self._problem_of_update(client, given["uuid"], given["updates"])
+        if not all(is_plain(value) for value in given.values()):
             return "value"
         if kind == "SceneNodeClickMessage":
-            name = message["name"]
+            name = given["name"]
             return "" if isinstance(name, str) and self._is_clickable(client, name) else "control"
         return ""
 

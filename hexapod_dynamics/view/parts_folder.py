@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.damage import KINDS
@@ -108,7 +109,7 @@ class PartsFolder:
             with folders[leg]:
                 self._add_box(name, f"{leg} {link}")
                 menu = self._gui.add_dropdown(f"{link} joint", (WORKS, *(kind.name for kind in KINDS.joint_kinds)))
-            self._on_change(menu, lambda chosen, part=part: _choice(part, chosen))
+            self._on_change(menu, partial(_choice, part))
             self._menus[part] = menu
 
     def _add_box(self, name: str, label: str) -> viser.GuiCheckboxHandle:

@@ -90,12 +90,12 @@ def _path(axis: Axes, record: Record) -> str:
     for track, colour, label in _tracks(record):
         axis.plot(track.position[:, 0], track.position[:, 1], color=colour, label=label)
         axis.plot(*track.position[0, :2], "o", color=colour, markersize=4)
-    track = record.true or record.predicted
-    if track is None:
+    shown = record.true or record.predicted
+    if shown is None:
         return "predicted_state"
     for what in dict.fromkeys(text.split(":")[0] for _, text in record.events):
         times = [t for t, text in record.events if text.startswith(what)]
-        place = [np.interp(times, track.time, track.position[:, column]) for column in (0, 1)]
+        place = [np.interp(times, shown.time, shown.position[:, column]) for column in (0, 1)]
         axis.plot(*place, "|", color=_colour(what), markersize=16, markeredgewidth=2.0, label=what)
     axis.set(xlabel="x [m]", ylabel="y [m]")
     axis.axis("equal")
@@ -171,9 +171,9 @@ def draw_plan(robot: Robot, plan: GaitPlan, path: str | os.PathLike[str]) -> Non
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost) if lost else None)
     evaluator.accept(plan)
-    rows = np.flatnonzero(evaluator.table["used"])
+    rows = np.flatnonzero(evaluator.table["used"]).tolist()
     phases = np.arange(SAMPLES) / SAMPLES
-    course = evaluator.evaluate_course(velocity)
+    course = evaluator.evaluate_course(np.array(velocity))
     figure = Figure(figsize=(14, 4.2), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
 
@@ -193,7 +193,7 @@ def draw_plan(robot: Robot, plan: GaitPlan, path: str | os.PathLike[str]) -> Non
             x, y, _, stands = cycle_foot(numbers, evaluator.table, i, phase, *velocity)
             if stands:
                 standing.append((x, y, 0.0))
-        polygon = support_polygon(standing, [(0.0, 0.0, 1.0)] * len(standing))
+        polygon = support_polygon(np.array(standing), np.array([(0.0, 0.0, 1.0)] * len(standing)))
         middle.fill(-polygon[:, 1], polygon[:, 0], fill=False, edgecolor=colours(phase), linewidth=0.8)
     for i, name in zip(rows, plan.legs, strict=True):
         path_of_foot = np.array([cycle_foot(numbers, evaluator.table, i, p, *velocity)[:2] for p in phases])

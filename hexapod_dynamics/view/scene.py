@@ -148,9 +148,9 @@ class RobotFigure:
             for k, (rgba, mesh) in enumerate(self._meshes(link)):
                 self._handles.append(self._draw_mesh(f"{paths[link.name]}/mesh{k}", link.name, mesh, rgba))
         if self._on_click is not None:
-            for leg, link in find_hips(links).items():
+            for leg, hip in find_hips(links).items():
                 label = scene.add_label(
-                    f"{paths[link]}/name", leg, position=(0.0, 0.0, 0.2 * self.reach), anchor="bottom-center"
+                    f"{paths[hip]}/name", leg, position=(0.0, 0.0, 0.2 * self.reach), anchor="bottom-center"
                 )
                 label.visible = self._labels_visible
                 self._labels.append(label)
@@ -200,7 +200,8 @@ class RobotFigure:
 
 def find_hips(links: Sequence[TreeLink]) -> dict[str, str]:
     """Return {leg: its first moving link}; links are named <link>_<leg>, and a leg has a link foot_<leg>."""
-    names, found = {link.name for link in links}, {}
+    names = {link.name for link in links}
+    found: dict[str, str] = {}
     for link in links:
         leg = link.name.rpartition("_")[2]
         if link.kind in MOVING and f"foot_{leg}" in names:
@@ -277,7 +278,7 @@ class Surroundings:
             scene = self._server.scene
             self._drawn[MESH] = scene.add_mesh_trimesh(MESH, relief, cast_shadow=False, receive_shadow=False)
 
-    def draw_path(self, points: np.ndarray) -> None:
+    def draw_path(self, points: npt.ArrayLike) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
         self._draw_line(f"{WORLD}/path", points, "predicted path")
 
@@ -286,12 +287,12 @@ class Surroundings:
         lines = 256  # at least, some of length zero: the browser processes new shapes slowly
         self._draw_line(f"{WORLD}/trail", points[-lines - 1 :], "trail", lines)
 
-    def draw_polygon(self, points: np.ndarray) -> None:
+    def draw_polygon(self, points: npt.ArrayLike) -> None:
         """Draw the support polygon with corners (k, 3) [m], in the body's axes, in order; hide it if fewer than two."""
         corners = np.asarray(points, float).reshape(-1, 3)
         self._draw_line(f"{self._body}/support_polygon", np.concatenate([corners, corners[:1]]), "support polygon")
 
-    def draw_forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
+    def draw_forces(self, feet: npt.ArrayLike, forces: npt.ArrayLike) -> None:
         """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in the body's axes."""
         feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
         keep = np.linalg.norm(forces, axis=1) > 0.3

@@ -106,7 +106,8 @@ class WebPage:
         import rich
         import websockets.asyncio.server as servers
 
-        real, marked, served = servers.serve, _Host(host), []
+        real: Callable[..., object] = servers.serve
+        marked, served = _Host(host), []
 
         def serve(handler: Callable[..., object], host: str, port: int, **options: object) -> object:
             if host is not marked:  # another viser server of this process
@@ -262,7 +263,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def read_client(viser: ModuleType) -> tuple[str, str]:
     """Return the page of viser before and after its title."""
-    text = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
+    text = (Path(str(viser.__file__)).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
     before, title, after = text.partition("<title>Viser</title>")
     if not title or "</head>" not in after:
         raise HexapodError(f"the page of viser {viser.__version__} is not as expected; {INSTALL}")

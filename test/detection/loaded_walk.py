@@ -55,7 +55,7 @@ class LoadedWalk:
     def __init__(self, stalls, seed=0, reads=READS, twist=(0.077, 0.0, 0.0)):
         truth = Truth(mass=1.03, stiffness=0.94, friction=0.7, slope=1.0, slope_yaw=60.0, rough=0.003, seed=seed)
         self.physics, self.declared = Simulator(ROBOT, timestep=2e-3, truth=truth), WHOLE
-        settings = GaitControlSettings(braces=False)
+        settings = GaitControlSettings(brace=False)
         self.gait, self.imu = GaitControl(ROBOT, settings, gait=AdaptiveGait()), Imu(ROBOT, 1.0 / TICK)
         self.servos, self.detection = Servos(ROBOT, reads_a_second=reads / SLOT), DamageDetection(ROBOT)
         self.detector = self.detection.detector
@@ -137,8 +137,8 @@ class LoadedWalk:
         if not np.array_equal(sent, self._sent, equal_nan=True):
             self._sent = sent
             self._to_robot.append((now + LATENCY, sent))
-        if self.servos.following != self._following:
-            self._following = self.servos.following
+        if self.servos.supervisor.is_executing != self._following:
+            self._following = self.servos.supervisor.is_executing
             self.gait.set_following(self._following)
             self.detection.set_following(self._following)
         resolution, there = ROBOT.servo.resolution, self.physics.morphology.existing_mask

@@ -31,7 +31,7 @@ def crawl(monkeypatch):
 
 def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):
     robot = Robot.jethexa()
-    control = GaitControl(robot, GaitControlSettings(kind="tripod", values=VALUES))
+    control = GaitControl(robot, GaitControlSettings("tripod", values=VALUES))
     gait = control.gait
     control.change({"gait": "crawl", "step_length": 0.02})
     other = control.gait
@@ -40,7 +40,7 @@ def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):
 
 
 def test_a_kind_whose_plan_failed_is_tried_again_when_it_is_asked_for_again(monkeypatch):
-    control = GaitControl(Robot.jethexa(), GaitControlSettings(kind="auto", values=VALUES))
+    control = GaitControl(Robot.jethexa(), GaitControlSettings("auto", values=VALUES))
 
     def change(given):
         control.change(given)

@@ -234,7 +234,8 @@ def dynamics(probe, monkeypatch):
     """The class TickLoop, from which a node `dynamics` with a command period of 0.1 s has made its loop: a mock."""
     slow = {"command_period": 0.1}
     monkeypatch.setattr(
-        "hexapod_dynamics.nodes.robot_node.declare_all", lambda *of: node_functions.declare_all(*of) | slow
+        "hexapod_dynamics.nodes.robot_node.declare_all",
+        lambda *of: node_functions.Values(node_functions.declare_all(*of) | slow),
     )
     with patch("hexapod_dynamics.nodes.dynamics.TickLoop") as made:
         node = DynamicsNode()

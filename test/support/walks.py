@@ -176,7 +176,7 @@ def pushed_walk(
 def plain(walk: Walk) -> None:
     """Let the walk not brace."""
     control = walk.onboard.parts.gait
-    control.settings = replace(control.settings, braces=False)
+    control.settings = replace(control.settings, brace=False)
 
 
 def told(walk: Walk) -> None:

@@ -230,7 +230,7 @@ class JointReader:
             value = servos.read(index, quantity, idle, timeout)
             if value is not None:
                 break
-            self._state.errors[index, FAULTS.index(servos.fault.name.lower())] += 1
+            self._state.errors[index, FAULTS.index((servos.fault or Fault.TIMEOUT).name.lower())] += 1
             if servos.fault is Fault.TIMEOUT:
                 break
             for check in self._checks:  # a corrupted answer came quickly: read again at once

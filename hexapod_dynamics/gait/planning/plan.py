@@ -188,7 +188,7 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
         kind="walk",
         legs=tuple(names),
         phases=tuple(phases),
-        footholds=tuple(tuple(float(v) for v in neutral_foothold(row)) for row in rows),
+        footholds=tuple((float(x), float(y)) for x, y in map(neutral_foothold, rows)),
         duty=duty,
         period=period,
         height=min(HEIGHT, float(table["lengths"][:, 2].min())),
