@@ -88,6 +88,15 @@ def test_the_local_socket_freezes_the_pose_without_ros_and_cannot_end_the_stop(r
     assert request_stop("", 10.0)[0] and robot.stays(0.3)
 
 
+def test_a_joint_that_moves_after_an_emergency_stop_is_named(robot, servos):
+    assert servos.ask("emergency_stop", True).success
+    begin, named = time.monotonic(), f"{NAMES[4]} still moves although the pose is frozen"
+    push = lambda: robot.sag.__setitem__(4, 0.7 * (time.monotonic() - begin))  # noqa: E731
+    wait_until(lambda: push() or named in servos.status.message, 5, lambda: servos.status)
+    robot.sag[:] = 0.0
+    wait_until(lambda: named not in servos.status.message, 5, lambda: servos.status)
+
+
 @pytest.mark.timed
 def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, commands):
     """The median of five stops, from the call to the end of the first MOVE_STOP on the wire.
