@@ -216,6 +216,11 @@ def checked(context):
     if given["state_directory"]:
         with in_one_line():
             make_directory(given["state_directory"], "state_directory")
+    if hardware in ("dynamixel", "feetech") and not (given["robot"] or given["params_file"]):
+        raise RuntimeError(
+            f"hardware:={hardware}: the default robot, a JetHexa, has no such servos, and other joints; add "
+            "robot:= with the file of yours, as robot:=config/phantomx.yaml"
+        )
     if given["command_interface"] != "joint_commands" and hardware != "topics":
         raise RuntimeError(f"command_interface:={given['command_interface']} is for hardware:=topics; leave it out")
     port = checked_port(given["view_port"], given["view"])

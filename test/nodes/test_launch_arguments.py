@@ -73,6 +73,7 @@ def execute(monkeypatch):
         ("faults:=bus.drop_rate=2", "a number 0.0..1.0 is needed"),
         ("faults:=servo.hot=coxa_LF", "names an unknown joint"),
         ("faults:=board.mute=true", "bus:=board"),
+        ("hardware:=feetech", "add robot:= with the file of yours"),
         ("command_interface:=commands", "is for hardware:=topics"),
         ("truth:=weight=2", "allowed are name=number with mass, payload"),
         ("truth:=friction=-1", "friction=-1.0 given, allowed are numbers from 0.0 to 5.0"),
