@@ -161,7 +161,6 @@ def blocks():
 def test_the_python_on_a_page_runs(code, monkeypatch):
     from hexapod_dynamics import view
     from hexapod_dynamics.dynamics import WholeBodyModel
-    from hexapod_dynamics.estimation.payload import PayloadEstimator
     from hexapod_dynamics.robot import Morphology, Robot
 
     if "gymnasium" in code:
@@ -173,6 +172,6 @@ def test_the_python_on_a_page_runs(code, monkeypatch):
                             lambda robot, suspended, standing, weighed: argparse.Namespace(findings=[]))  # fmt: skip
     robot = Robot.jethexa()
     given = {"robot": robot, "np": np, "WholeBodyModel": WholeBodyModel, "Morphology": Morphology, "suspended": None,
-             "standing": None, "PayloadEstimator": PayloadEstimator, "time": 0.0, "targets": np.zeros(18), "joint": 0,
+             "standing": None, "time": 0.0, "targets": np.zeros(18), "joint": 0,
              "angle": 0.0, "up": np.array([0.0, 0.0, 1.0]), "setpoints": np.zeros(18)}  # fmt: skip
     exec(compile(code, "page", "exec"), given)
