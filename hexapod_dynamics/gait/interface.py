@@ -212,7 +212,7 @@ class Gait(ABC):
 
     @property
     def doing(self) -> str:
-        """Present action of the gait, in one or two words."""
+        """Present action of the gait, in one or two words; STANDING: another gait may take its place."""
         return WALKING if self.walking else STANDING
 
     def report(self) -> dict[str, object]:
