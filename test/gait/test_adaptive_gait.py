@@ -383,6 +383,17 @@ def test_accelerations_are_limited_and_can_change_while_it_walks():
         np.testing.assert_allclose(gait.twist, followed, atol=1e-12)
 
 
+@pytest.mark.parametrize("lost, reach", [((), 0.28), (("LM", "RR", "RF"), 0.344)])
+def test_feet_stay_within_the_radius_that_nav2_is_given(lost, reach):
+    morphology = WHOLE.without(*lost)
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, morphology)
+    legs = [(LegKinematics.from_robot(ROBOT, name, morphology), ROBOT.leg_joints(name)) for name in gait.plan.legs]
+    gait.command(0.12, 0.0, 0.0)
+    poses = [gait.step(TICK)[0].copy() for _ in range(400)]
+    feet = np.array([leg.to_base(leg.forward(pose[joints])) for pose in poses for leg, joints in legs])
+    assert np.hypot(feet[:, 0], feet[:, 1]).max() == pytest.approx(reach, abs=0.006), "docs/foreign.md: 0.35"
+
+
 def test_the_body_leans_over_feet_that_stay_where_they_are():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     legs = [LegKinematics.from_robot(ROBOT, leg.name) for leg in ROBOT.legs]
