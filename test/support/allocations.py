@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 
 
-def least_growth(tick, ticks=1000, stretches=6):
+def least_growth(tick, ticks=250, stretches=6):
     """Call tick() through some stretches; return by how much [bytes] what the package holds grew in the best of them.
 
     What was made before the tracing is counted when it is replaced, and Python's own pools fill and empty: single
