@@ -100,7 +100,7 @@ def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_lo
         walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait="auto")
         if not used:
             walk.observer.odometry.speed_factor.update = lambda *_: 0.0
-        rows = walk.log(18.0)[80:]  # 8 s are for learning
+        rows = walk.log(13.0)[80:]  # 8 s are for learning
         true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
         errors[used] = predicted / true - 1.0
         assert walk.observer.odometry.strides.surge < 0.7
@@ -152,6 +152,6 @@ def test_play_that_was_identified_lengthens_the_way():
     truth, play, drifts = Truth(zone=0.5, hysteresis=0.5), np.radians(0.5), []
     servo = JointServo(ROBOT.servo.stiffness, dead_zone=np.radians(0.5), play=play)
     for known in (None, replace(ROBOT, joint_servos=(servo,) * ROBOT.joint_count)):
-        rows = SensedWalk("mujoco", truth, seed=3, gait="auto", known=known).log(14.0)
+        rows = SensedWalk("mujoco", truth, seed=3, gait="auto", known=known).log(9.0)
         drifts.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))
     assert drifts[1] < 0.6 * drifts[0]
