@@ -49,7 +49,6 @@ NO_ROBOT = {
     PACKAGE + "new_robot my_phantomx.yaml --check": (GOES, r"\d (s|min) left"),
     PACKAGE + "new_robot my_robot.yaml": (GOES, r"\d (s|min) left"),
     PACKAGE + "compile --robot config/jethexa.yaml --out DIR": (DONE, ""),
-    PACKAGE + "plan": (GOES, ""),
     PACKAGE + "plan --improve": (GOES, ""),
     PACKAGE + "plan --missing LF RM --improve --out plans.yaml": (DONE, ""),
     PACKAGE + "plan --missing RM --plot": (DONE, ""),
