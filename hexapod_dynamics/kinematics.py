@@ -109,12 +109,14 @@ class LegKinematics:
         for angles in self._candidates(target):
             if np.linalg.norm(self.forward(angles) - target) <= TOLERANCE:
                 clipped = np.where(self.free, np.clip(angles, self.lower, self.upper), angles)
-                if np.abs(clipped - angles).max() <= TOLERANCE:
-                    within.append(clipped)
-                else:
+                if np.abs(clipped - angles).max() > TOLERANCE:
                     beyond.append(angles)
+                elif near is None:
+                    return clipped
+                else:
+                    within.append(clipped)
         if within:
-            return within[0] if near is None else min(within, key=lambda a: np.abs(a - np.asarray(near, float)).max())
+            return min(within, key=lambda a: np.abs(a - np.asarray(near, float)).max())
         raise ReachError(self._refusal(target, beyond))
 
     def _candidates(self, target: np.ndarray) -> Iterator[np.ndarray]:
