@@ -1,8 +1,9 @@
 """Records a robot's walk for later evaluation: `ros2 run hexapod_dynamics record --out my_walk` until Ctrl+C.
 
 The format is a rosbag2 folder of TOPICS, made by `ros2 bag record`, with two more files: robot.yaml, the robot
-file of the nodes, and recording.yaml: version of this package, the user's notes on firmware and robot, names of
-photos. `score`, `identify` and `examples` read such a folder; docs/identify.md describes it.
+file of the nodes (of one in Python the robot that it makes), and recording.yaml: version of this package, the user's
+notes on firmware and robot, names of photos. `score`, `identify` and `examples` read such a folder; docs/identify.md
+describes it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.robot_file import jethexa_path
+from hexapod_dynamics.robot.robot_file import jethexa_path, robot_yaml
 from hexapod_dynamics.tools.command_line import make_parser, run_command
 
 # Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.
@@ -82,7 +83,9 @@ def describe(given: argparse.Namespace, robot: Robot) -> str:
 
 def _record(given: argparse.Namespace) -> int:
     file = jethexa_path() if given.robot is None else given.robot
-    text = describe(given, Robot.load(file))
+    robot = Robot.load(file)
+    own = file.read_text("utf-8") if file.suffix != ".py" else robot_yaml(robot, f"Made by record from {file.name}.")
+    beside = {"robot.yaml": own, "recording.yaml": describe(given, robot)}
     missing = [photo for photo in given.photos if not photo.is_file()]
     if missing:
         raise HexapodError(f"--photos: no file {missing[0]}")
@@ -105,7 +108,7 @@ def _record(given: argparse.Namespace) -> int:
         while bag.poll() is None and not given.out.is_dir() and time.monotonic() < slowest:
             time.sleep(0.02)
         if given.out.is_dir():
-            _add(given, file, text)  # at once, so that even a killed recording has them
+            _add(given, beside)  # at once, so that even a killed recording has them
             bag.wait(given.seconds)
     except (KeyboardInterrupt, subprocess.TimeoutExpired):
         pass
@@ -114,15 +117,15 @@ def _record(given: argparse.Namespace) -> int:
     if not given.out.is_dir():
         raise HexapodError(f"{given.out}: ros2 bag record has made no folder within {FOLDER_WITHIN:g} s")
     if not (given.out / "recording.yaml").exists():  # the recorder made its folder while it was ended
-        _add(given, file, text)
+        _add(given, beside)
     print(given.out)
     return code
 
 
-def _add(given: argparse.Namespace, robot: Path, text: str) -> None:
-    """Put the robot file, the text of recording.yaml and the photos beside the bag."""
-    shutil.copyfile(robot, given.out / "robot.yaml")
-    (given.out / "recording.yaml").write_text(text, encoding="utf-8")
+def _add(given: argparse.Namespace, beside: Mapping[str, str]) -> None:
+    """Put texts {name of the file: text} and the photos beside the bag."""
+    for name, text in beside.items():
+        (given.out / name).write_text(text, encoding="utf-8")
     for photo in given.photos:
         shutil.copyfile(photo, given.out / photo.name)
 

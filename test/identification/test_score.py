@@ -20,6 +20,7 @@ from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_s
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.score import score, write_page
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.robot_file import find_packaged_file
 from hexapod_dynamics.se3 import quaternion_from_rotation, roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 from hexapod_dynamics.tools import record
@@ -179,8 +180,8 @@ def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path,
     assert record.main(given) == 1 and (bag / "recording.yaml").read_text() == "old"
     killed = tmp_path / "killed"
     command.write_text('#!/bin/sh\nmkdir "$4"; while [ ! -f "$4/recording.yaml" ]; do sleep 0.05; done; kill -9 $$\n')
-    assert record.main(["--out", str(killed)]) != 0
-    assert Robot.load(killed / "robot.yaml") == ROBOT
+    assert record.main(["--out", str(killed), "--robot", str(find_packaged_file("jethexa_by_positions.py"))]) != 0
+    assert Robot.load(killed / "robot.yaml").name == "jethexa_by_positions"
 
 
 def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys):
@@ -189,10 +190,10 @@ def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys)
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(record.shutil, "copyfile", full)
+    monkeypatch.setattr(record.Path, "write_text", full)
     assert record.main(["--out", str(tmp_path / "bag")]) == 1
     assert "No space left" in capsys.readouterr().err and (tmp_path / "bag" / "ended").exists()
 
