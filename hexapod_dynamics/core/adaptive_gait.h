@@ -117,18 +117,18 @@ static inline struct hd_sway hd_planned_sway(const struct hd_walk *w)
     return hd_sway_of(&w->plan, w->state.phase, w->state.twist);
 }
 
-/* The body's present sway and its rate per unit of phase: a weighted mean of an old sway and that of the plan. While the body
- * shifts from one to the other, it takes up the speed of the plan's sway. */
+/* The body's present sway [m] and its speed [m/s]: a weighted mean of an old sway and that of the plan. While the body shifts from
+ * one to the other, it takes up the speed of the plan's sway. */
 static inline struct hd_sway hd_present_sway(const struct hd_walk *w)
 {
     const struct hd_gait_state *s = &w->state;
-    const double share = hd_minimum_jerk(s->weight).value, starts = hd_quintic_start(s->weight).value;
+    const struct hd_value share = hd_minimum_jerk(s->weight), starts = hd_quintic_start(s->weight);
+    const double shifts = s->span > 0.0 ? share.rate / s->span : 0.0;
     struct hd_sway sway = hd_planned_sway(w);
     for (int axis = 0; axis < 2; axis++) {
-        const struct hd_value planned = sway.along[axis];
-        const double arriving = planned.rate * hd_pace(&w->plan) * s->span * starts;
-        sway.along[axis].value = (1.0 - share) * s->from_sway[axis] + share * planned.value + arriving;
-        sway.along[axis].rate = share * planned.rate;
+        const double from = s->from_sway[axis], to = sway.along[axis].value, speed = sway.along[axis].rate * hd_pace(&w->plan);
+        sway.along[axis].value = (1.0 - share.value) * from + share.value * to + speed * s->span * starts.value;
+        sway.along[axis].rate = shifts * (to - from) + starts.rate * speed;
     }
     return sway;
 }

@@ -8,18 +8,19 @@ static inline double hd_standing_height(const struct hd_walk *w)
     return w->plan.crawls != 0.0 ? w->settings.belly : w->settings.body;
 }
 
+/* The time [s] in which the body rises or sinks by a height [m]. */
+static inline double hd_lowering_time(double by) { return hd_most(0.1, hd_least(HD_LOWERING, by / HD_LIFTING)); }
+
 /* Begin a mode; quick: sit down as fast as possible. */
 static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
 {
     struct hd_gait_state *s = &w->state;
-    s->mode = mode, s->time = 0.0;
+    s->mode = mode, s->time = 0.0, s->height_from = s->height;
     switch (mode) {
     case HD_LOWER:
         s->probed = 0.0;
         hd_rebase_nominal_frame(w);
-        s->height_from = s->height;
-        s->span = quick ? HD_QUICK
-                        : hd_most(0.1, hd_least(HD_LOWERING, hd_most(0.0, s->height - w->settings.belly) / HD_LIFTING));
+        s->span = quick ? HD_QUICK : hd_lowering_time(s->height - w->settings.belly);
         break;
     case HD_MOVE:
         for (int i = 0; i < w->legs_count; i++)
@@ -33,8 +34,7 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
         s->span = hd_begin_return(w) ? HD_RETURNING : 0.0;
         break;
     case HD_RISE:
-        s->height_from = s->height;
-        s->span = hd_most(0.1, hd_least(HD_LOWERING, (hd_standing_height(w) - s->height) / HD_LIFTING));
+        s->span = hd_lowering_time(hd_standing_height(w) - s->height);
         break;
     case HD_START: {
         s->weight = 0.0;
@@ -86,14 +86,11 @@ static inline void hd_stand(struct hd_walk *w, double dt)
 {
     struct hd_gait_state *s = &w->state;
     const int asked = hd_is_moving(w->command.twist);
+    const double left = hypot(s->from_sway[0], s->from_sway[1]), keep = hd_most(0.0, 1.0 - HD_SHIFTING * dt / left);
     if (asked)
         hd_enter(w, HD_START, 0);
-    else if (s->from_sway[0] != 0.0 || s->from_sway[1] != 0.0) {
-        const double left = sqrt(s->from_sway[0] * s->from_sway[0] + s->from_sway[1] * s->from_sway[1]);
-        const double keep = hd_most(0.0, 1.0 - HD_SHIFTING * dt / left);
-        s->from_sway[0] *= keep;
-        s->from_sway[1] *= keep;
-    }
+    else if (left != 0.0)
+        s->from_sway[0] *= keep, s->from_sway[1] *= keep;
     if (s->sensed != 0.0 && !asked)
         s->yaw_reference = s->yaw;
 }
@@ -223,17 +220,7 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
     const struct hd_gait_settings *settings = &w->settings;
     const double *offset = s->body_offset, pace = s->mode == HD_WALK ? hd_pace(&w->plan) : 0.0;
     double *q = w->position, *qd = w->velocity, R[9];
-    struct hd_sway sway = hd_present_sway(w);
-    for (int axis = 0; axis < 2; axis++)
-        sway.along[axis].rate *= pace;
-    if (s->mode == HD_START && s->weight < 1.0) {
-        const struct hd_sway planned = hd_planned_sway(w);
-        const double shifts = hd_minimum_jerk(s->weight).rate / s->span, starts = hd_quintic_start(s->weight).rate;
-        for (int axis = 0; axis < 2; axis++) {
-            sway.along[axis].rate = shifts * (planned.along[axis].value - s->from_sway[axis]);
-            sway.along[axis].rate += starts * planned.along[axis].rate * hd_pace(&w->plan);
-        }
-    }
+    const struct hd_sway sway = hd_present_sway(w);
     const struct hd_value up = hd_present_rise(w);
     const double height = s->height + up.value, height_rate = s->height_rate + up.rate * pace;
     hd_level_to_body(offset + 3, R);

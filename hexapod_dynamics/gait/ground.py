@@ -6,8 +6,9 @@ import cmath
 import math
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+Vector = TypeVar("Vector", float, complex)
 BINS = 16
 CALM, LASTING = math.radians(1.2), 12.0  # roughness [rad] of smooth ground, for how long [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
@@ -18,15 +19,15 @@ HARMONICS = 5  # terms of the Fourier series
 SLOW = 0.05
 
 
-def limit_length(vector: complex, most: float) -> complex:
-    """Return a vector x + i y of the same direction, at most `most` long."""
+def limit_length(vector: Vector, most: float) -> Vector:
+    """Return a number, or a vector x + i y, of the same direction, at most `most` long."""
     size, most = abs(vector), max(0.0, most)
     return most / size * vector if size > most else vector
 
 
 class GroundAdaptation:
     """Estimates the ground from the IMU; all angles [rad], lengths [m]. Rough and sloping ground change the lift of the
-    feet, the position of the body and the allowed tilt.
+    feet, the position of the body and the allowed tilt. Tilts of the body are complex numbers, pitch + i roll.
 
     Roughness is measured by motion that does not repeat: on smooth ground the body rocks in each cycle as in the
     previous one, with any servos and any gait. The attitude against the slope, and the heading less the commanded one
@@ -55,7 +56,7 @@ class GroundAdaptation:
         self.shift = 0j
         self.height = 0.0  # of the centre of mass over the feet
         self.walked_for = self._calm_for = self._rough_for = 0.0  # [s]
-        self._roll = self._pitch = 0.0
+        self._tilt = 0j  # smoothed
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
         self._bin, self._known, self.settles = -1, 0, False
         self._twist = [0.0, 0.0, 0.0]  # of the cycles that are compared
@@ -67,7 +68,7 @@ class GroundAdaptation:
         If the ground has been rough for less than 4 s, within which a lost leg is detected, that was the cause.
         """
         self._changed = True
-        self._begin()
+        self._compare_with_next_cycle()
         self._squares[:] = [0.0] * BINS
         if self.rough and self._rough_for < 4.0:
             self.rough, self.leeway, self.roughness = False, 0.0, 0.0
@@ -76,9 +77,8 @@ class GroundAdaptation:
         self,
         dt: float,
         phase: float,
-        roll: float,
-        pitch: float,
-        slope: tuple[float, float],
+        tilt: complex,
+        slope: complex,
         heading: float,
         walks: bool,
         tilted: bool = False,
@@ -86,41 +86,39 @@ class GroundAdaptation:
     ) -> None:
         """Let dt [s] pass.
 
-        phase: of the cycle; roll, pitch: of the body against gravity; slope: roll and pitch of a body that stands on
-        the slope; heading: less the commanded one, 0 if the heading is not controlled; walks: whether the legs
-        step; tilted: whether the body is beyond the tilt limit of smooth ground, perhaps because it has lost a
-        leg; then the limit is not increased; twist: that the feet follow.
+        phase: of the cycle; tilt: of the body against gravity; slope: of a body that stands on the slope; heading: less
+        the commanded one, 0 if the heading is not controlled; walks: whether the legs step; tilted: whether the body is
+        beyond the tilt limit of smooth ground, perhaps because it has lost a leg; then the limit is not increased;
+        twist: that the feet follow.
         """
-        if not math.isfinite(roll + pitch + heading):
+        if not cmath.isfinite(tilt + heading):
             return
-        self._shift(dt, roll, pitch)
+        self._shift(dt, tilt)
         if not walks:
             self.walked_for = 0.0
-            self._begin()
+            self._compare_with_next_cycle()
             return
         self.walked_for += dt
         same = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s]
         if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, same, strict=True)):
             self._twist[:] = twist
             self.compare_anew()
-        self._compare_attitude(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
+        against = tilt - slope
+        self._compare_attitude(int(phase * BINS) % BINS, (against.imag, against.real, heading))
         limit = CALM if self.rough else math.radians(2.0)
         self.rough = self.roughness > limit or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
         self._rough_for = self._rough_for + dt if self.rough else 0.0
-        if not self.rough:
-            self.share = max(0.0, self.share - dt / LOWERING)
-            self.leeway = max(0.0, self.leeway - dt / LOWERING)
-            return
-        self.share = min(1.0, self.share + dt / RAISING)
-        if not tilted:
-            self.leeway = min(1.0, self.leeway + dt / RAISING)
+        change = dt / RAISING if self.rough else -dt / LOWERING
+        self.share = min(1.0, max(0.0, self.share + change))
+        if not (self.rough and tilted):
+            self.leeway = min(1.0, max(0.0, self.leeway + change))
 
     def compare_anew(self) -> None:
         """Begin the comparisons again with the second cycle: the body moves otherwise than in the cycle before."""
         self._bin, self._known = -1, -BINS
 
-    def _begin(self) -> None:
+    def _compare_with_next_cycle(self) -> None:
         """Discard the previous cycle."""
         self._bin, self._known = -1, -BINS if self.settles or self._changed else 0
 
@@ -140,52 +138,50 @@ class GroundAdaptation:
         self._known += 1
         self._before[now] = attitude
 
-    def _shift(self, dt: float, roll: float, pitch: float) -> None:
+    def _shift(self, dt: float, tilt: complex) -> None:
         """Let the shift follow the value that the tilt of the body demands."""
         turn = math.tau * dt  # smoothed at 1 Hz
-        self._roll += (roll - self._roll) * turn / (1.0 + turn)
-        self._pitch += (pitch - self._pitch) * turn / (1.0 + turn)
-        tilt = math.hypot(self._roll, self._pitch)
-        beyond = min(1.0, max(0.0, tilt / DEAD_ZONE - 1.0))
-        wanted = complex(-math.tan(self._pitch), math.tan(self._roll)) * beyond * self.height
+        self._tilt += (tilt - self._tilt) * turn / (1.0 + turn)
+        beyond = min(1.0, max(0.0, abs(self._tilt) / DEAD_ZONE - 1.0))
+        wanted = complex(-math.tan(self._tilt.real), math.tan(self._tilt.imag)) * beyond * self.height
         self.shift += (limit_length(wanted, self.most_shift) - self.shift) * dt * 1.5  # [1/s]
 
 
 class SlopeReference:
     """Learns the slope under a walking robot, the reference of the tilt reflex; all angles [rad].
 
-    The slope (east, north) [rad], pitch and roll of a robot that stands on it with the yaw 0, follows the measured
-    tilt, but not fast: a robot that walks onto a slope of 10 degrees turns by 3 degrees a second, a falling robot turns
-    faster. The slope is never steeper than STEEPEST, so that a robot that lies on its side does not count as level.
-    While the robot sits tilted, the slope changes only after some seconds, because the robot may be falling over.
+    The slope, the tilt (pitch + i roll) of a robot that stands on it with the yaw 0, follows the measured tilt, but not
+    fast: a robot that walks onto a slope of 10 degrees turns by 3 degrees a second, a falling robot turns faster. The
+    slope is never steeper than MAX_SLOPE, so that a robot that lies on its side does not count as level. While the
+    robot sits tilted, the slope changes only after some seconds, because the robot may be falling over.
+
+    measured: the tilt of the body, less its commanded lean.
     """
 
     def __init__(self) -> None:
-        self.east = self.north = 0.0
-        self.roll = self.pitch = self._yaw = 0.0  # of the body, as last measured
+        self.slope = self.measured = 0j
+        self._heading = 1.0 + 0j  # unit vector of the yaw
         self._sat = 0.0  # [s] for which the robot has sat
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Process the attitude of the body, less its commanded lean."""
-        self.roll, self.pitch, self._yaw = roll, pitch, yaw
+        self.measured, self._heading = complex(pitch, roll), cmath.rect(1.0, yaw)
 
     @property
     def tilt(self) -> float:
         """Tilt of the body against the slope."""
-        roll, pitch = self.attitude
-        return math.hypot(self.roll - roll, self.pitch - pitch)
+        return abs(self.measured - self.standing)
 
     @property
     def ground_normal(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the slope with the present heading."""
-        roll, pitch = self.attitude
+        pitch, roll = self.standing.real, self.standing.imag
         return -math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)
 
     @property
-    def attitude(self) -> tuple[float, float]:
-        """Roll and pitch of a body that stands on the slope with the present heading."""
-        cos, sin = math.cos(self._yaw), math.sin(self._yaw)
-        return sin * self.east + cos * self.north, cos * self.east - sin * self.north
+    def standing(self) -> complex:
+        """Tilt of a body that stands on the slope with the present heading."""
+        return self.slope * self._heading
 
     def learn(self, dt: float, sits: bool) -> None:
         """Follow the attitude, dt [s] after the last call; sits: whether the robot sits, so no foot has to stand."""
@@ -200,34 +196,26 @@ class SlopeReference:
 
     def _follow(self, share: float, most: float) -> None:
         """Let the slope follow the attitude by a share of their difference, `most` [rad] at most."""
-        cos, sin = math.cos(self._yaw), math.sin(self._yaw)
-        east = cos * self.pitch + sin * self.roll - self.east
-        north = cos * self.roll - sin * self.pitch - self.north
-        size = math.hypot(east, north)
-        if not 0.0 < size < math.inf:  # no difference, or no attitude (NaN)
-            return
-        move = min(share * size, most) / size
-        self.east, self.north = self.east + move * east, self.north + move * north
-        steep = math.hypot(self.east, self.north)
-        if steep > MAX_SLOPE:
-            self.east, self.north = self.east * MAX_SLOPE / steep, self.north * MAX_SLOPE / steep
+        difference = self.measured * self._heading.conjugate() - self.slope
+        if cmath.isfinite(difference):  # there is an attitude
+            self.slope = limit_length(self.slope + limit_length(share * difference, most), MAX_SLOPE)
 
 
 # ---- obstacles -------------------------------------------------------------------------------------------------------
 
 
 class Sample(NamedTuple):
-    """A tick of dt [s].
+    """A tick of dt [s]; vectors are complex numbers, along and across the body's heading.
 
-    acceleration [m/s^2]: horizontal, mean over dt, along and across the body's heading; planned [m/s]: planned speed of
-    the body over its feet now; twist [m/s]: the command as it is followed; period [s]: of the cycle; phase: in the
-    cycle, 0 to 1; walks: whether the legs step; slow: whether the command itself is slower than SLOW.
+    acceleration [m/s^2]: horizontal, mean over dt; planned [m/s]: planned speed of the body over its feet now; twist
+    [m/s]: the command as it is followed; period [s]: of the cycle; phase: in the cycle, 0 to 1; walks: whether the legs
+    step; slow: whether the command itself is slower than SLOW.
     """
 
     dt: float
-    acceleration: tuple[float, float]
-    planned: tuple[float, float]
-    twist: tuple[float, float]
+    acceleration: complex
+    planned: complex
+    twist: complex
     period: float
     phase: float
     walks: bool
@@ -263,22 +251,21 @@ class Progress:
         self.setback = 0.0
         self.is_set_back = self.hindered = False
         self._cycles = 0.0  # number of cycles for which it has been set back
-        self._x = self._y = self._mean = self._square = 0.0
-        self._planned: tuple[float, float] | None = None
+        self._deviation, self._mean, self._square = 0j, 0.0, 0.0
+        self._planned: complex | None = None
         self._series = [0j] * HARMONICS
 
     def update(self, now: Sample, whole: bool) -> None:
         """Advance by a tick; whole: whether all legs walk. For slow commands the least speed is lower."""
         dt, acceleration, planned, twist, period, phase, walks, slow = now
-        speed = math.hypot(*twist)
-        if not walks or speed < (0.03 if slow else SLOW) or not math.isfinite(acceleration[0] + acceleration[1]):
+        if not walks or abs(twist) < (0.03 if slow else SLOW) or not cmath.isfinite(acceleration):
             self.restart()
             return
-        before, self._planned = self._planned or planned, planned
-        keep = 1.0 - dt / 1.5  # [s]
-        self._x = keep * self._x + acceleration[0] * dt - (planned[0] - before[0])
-        self._y = keep * self._y + acceleration[1] * dt - (planned[1] - before[1])
-        along = (self._x * twist[0] + self._y * twist[1]) / (speed * speed)
+        before, self._planned = planned if self._planned is None else self._planned, planned
+        self._deviation = (
+            (1.0 - dt / 1.5) * self._deviation + acceleration * dt - (planned - before)
+        )
+        along = (self._deviation / twist).real
         share = min(1.0, dt / (1.5 * period))
         self._mean += share * (along - self._mean)
         self._square += share * (along * along - self._square)
@@ -329,7 +316,7 @@ class ObstacleResponse:
     def __init__(self) -> None:
         self.progress = Progress()
         self._was_felt = True  # whether the present attempt to climb was fast enough to be detected
-        self._stopped = (0.0, 0.0)  # commanded direction in which the robot met the obstacle
+        self._stopped = 0j  # commanded direction in which the robot met the obstacle
         self._back_for = 0.0  # [s] duration of the present step back
         self.change_plan()
 
@@ -343,17 +330,15 @@ class ObstacleResponse:
         """Process a command [m/s]: one to stand, or to walk in another direction than to the obstacle, ends STOP and
         BACK.
         """
-        x, y = self._stopped
-        size = math.hypot(x, y) * math.hypot(vx, vy)
-        if self.does in (BACK, STOP) and (size == 0.0 or x * vx + y * vy < math.cos(math.radians(45.0)) * size):
+        along = self._stopped.conjugate() * complex(vx, vy)
+        if self.does in (BACK, STOP) and (along == 0.0 or along.real < math.cos(math.radians(45.0)) * abs(along)):
             self.change_plan()
 
     @property
     def back_twist(self) -> tuple[float, float, float]:
         """Twist [m/s, m/s, rad/s] of a robot that steps back."""
-        x, y = self._stopped
-        share = -BACK_SPEED / math.hypot(x, y)
-        return share * x, share * y, 0.15 if self.backs % 2 else -0.15  # first to its left
+        back = -BACK_SPEED / abs(self._stopped) * self._stopped
+        return back.real, back.imag, 0.15 if self.backs % 2 else -0.15  # first to its left
 
     def update(self, now: Sample, *, raised: bool, whole: bool) -> None:
         """Advance by a tick; raised: whether the feet are lifted as on rough ground; whole: whether all legs walk."""
@@ -379,7 +364,7 @@ class ObstacleResponse:
             return
         self._free_for = 0.0 if self.progress.is_set_back else self._free_for + dt
         if self.does == CLIMB:
-            self._was_felt &= now.slow or math.hypot(*twist) >= SLOW
+            self._was_felt &= now.slow or abs(twist) >= SLOW
         if self._free_for > 30.0:
             self._unfelt = self.backs = 0
         if self._free_for > 10.0 and self.does != AS_FELT:  # the obstacle has been passed

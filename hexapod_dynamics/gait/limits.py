@@ -214,8 +214,8 @@ class Limiter:
         self.wanted: tuple[float, float, float] | None = None
         self.given_up, self.incline, self.high = "", LEVEL_INCLINE, True
         self._does = AS_FELT  # response to the obstacle for which the command is limited
-        # Response to the obstacle and roughness, roll and pitch of the slope for which the command is limited.
-        self._limited_for: tuple[tuple[Response, bool], tuple[float, float]] | None = None
+        # Response to the obstacle, roughness and tilt of the slope for which the command is limited.
+        self._limited_for: tuple[tuple[Response, bool], complex] | None = None
         self._since_limited = LIMIT_EVERY
         self._search: Iterator[Incline | None] | None = None
 
@@ -322,13 +322,13 @@ class Limiter:
                 self._search, self.incline = None, found
                 self.follow_again()
             return
-        felt, now, known = (does, ground.rough), terrain.slope.attitude, self._limited_for
-        same = known is not None and known[0] == felt and math.dist(now, known[1]) <= math.radians(2.5)
+        felt, now, known = (does, ground.rough), terrain.slope.standing, self._limited_for
+        same = known is not None and known[0] == felt and abs(now - known[1]) <= math.radians(2.5)
         if same or self._since_limited < LIMIT_EVERY or not any(self.wanted):
             return
         self._limited_for, self._since_limited = (felt, now), 0.0
-        if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
-            drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
+        if abs(now) > DEAD_ZONE and plan.kind == "walk":
+            drop = ground.height * math.tan(now.real), -ground.height * math.tan(now.imag)
             self._search = self._search_inclines(drop)
         else:
             self.incline = LEVEL_INCLINE
@@ -350,7 +350,7 @@ class Limiter:
             return NO_WAY
         if terrain.obstacle.does == BACK:
             return f"steps back from an obstacle, to approach it anew: {terrain.obstacle.backs} of {BACKS}"
-        wanted, steep = self.wanted or (0.0, 0.0, 0.0), math.hypot(*terrain.slope.attitude)
+        wanted, steep = self.wanted or (0.0, 0.0, 0.0), abs(terrain.slope.slope)
         if plan is not None and plan.kind == "row" and steep > math.radians(8.0) and any(wanted[1:]):
             return (
                 f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or in a turn, it "

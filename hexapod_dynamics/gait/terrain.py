@@ -7,6 +7,7 @@ tilt limit is larger. Commands are limited for the slope: see `CommandLimits.sea
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ ROWING_RISE = 0.01
 MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 # Of the load: largest shift [m], its speed [m/s], heaviest load [kg].
 MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0
+# Of the sway while a load is weighed: shares of its size, and periods [s], along x, y and z.
+SWAY_SHARES, SWAY_PERIODS = np.array([0.7, 0.7, 1.0]), np.array([3.54, 2.24, 2.7])
 REACH = 2.0  # room [m] for a shift of the body that a sway of 1 m takes: upward it stretches the legs, too
 
 
@@ -101,9 +104,7 @@ class WeighingSway:
         """
         self._time += dt
         self.size = max(0.0, min(size, room / REACH))
-        # Share of the size, and period [s], along x, y and z.
-        for k, (share, period) in enumerate(((0.7, 3.54), (0.7, 2.24), (1.0, 2.7))):
-            self.offset[k] = self.size * share * math.sin(2.0 * math.pi * self._time / period)
+        self.offset = self.size * SWAY_SHARES * np.sin(math.tau * self._time / SWAY_PERIODS)
 
 
 class Terrain:
@@ -119,8 +120,8 @@ class Terrain:
         self.ground, self.slope, self.obstacle = GroundAdaptation(), SlopeReference(), ObstacleResponse()
         self.load, self.sway, self.leaning = LoadShift(gait.robot.mass), WeighingSway(), np.zeros(6)
         self.shift_room = 0.0
-        self._measured = self._leant = 0.0, 0.0  # roll, pitch [rad] of the body, and its commanded lean at present
-        self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
+        self._measured = self._leant = 0j  # tilt of the body, and its commanded lean at present, pitch + i roll [rad]
+        self._force, self._forces = 0j, 0  # specific force along and across the heading, summed since the last step
         self._high = HIGH_LIFT  # [m] lift of feet that are lifted higher than planned
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
@@ -150,12 +151,12 @@ class Terrain:
             state.yaw_reference = yaw
             adopts = state.mode == Mode.STAND and not self._gait.commanded
         state.yaw, state.sensed = yaw, 1.0
-        leant_roll, leant_pitch = state.body_offset[3:5].tolist()
-        self._measured = roll, pitch
-        if (leant_roll, leant_pitch) != self._leant:
-            self._leant = leant_roll, leant_pitch
+        lean = complex(*state.body_offset[4:2:-1].tolist())
+        self._measured = complex(pitch, roll)
+        if lean != self._leant:
+            self._leant = lean
             self.ground.compare_anew()
-        self.slope.sense(roll - leant_roll, pitch - leant_pitch, yaw)
+        self.slope.sense(roll - lean.imag, pitch - lean.real, yaw)
         if adopts:
             self.slope.adopt()
         state.tilted = self.slope.tilt
@@ -164,11 +165,10 @@ class Terrain:
         """Process the specific force of the body [m/s^2], by which the gait detects whether it makes progress."""
         if self._gait.data.state.sensed == 0.0:
             return
-        roll, pitch = self._measured
-        down = math.sin(roll) * y + math.cos(roll) * z
-        along, across, count = self._forces
-        along += math.cos(pitch) * x + math.sin(pitch) * down
-        self._forces = along, across + math.cos(roll) * y - math.sin(roll) * z, count + 1
+        across = complex(y, z) * cmath.rect(1.0, self._measured.imag)
+        along = complex(x, across.imag) * cmath.rect(1.0, -self._measured.real)
+        self._force += complex(along.real, across.real)
+        self._forces += 1
 
     # ---- place of the body -------------------------------------------------------------------------------------------
 
@@ -222,15 +222,13 @@ class Terrain:
         ground.settles, tilted = rows, tilt > settings.tilt_limit
         heading = math.remainder(now.yaw - now.yaw_reference, math.tau) if data.settings.yaw_gain > 0.0 else 0.0
         slope, twist = self.slope, now.twist.tolist()
-        ground.update(dt, now.phase, slope.roll, slope.pitch, slope.attitude, heading, walks, tilted, twist)
+        ground.update(dt, now.phase, slope.measured, slope.standing, heading, walks, tilted, twist)
         if ground.rough and ground.walked_for > 10.0:
             now.reflexes = 0.0  # they do not count any more
         self._make_way(dt, ground, twist)
-        most = 0.02 * dt  # [m/s]
-        self._high += min(most, max(-most, self.highest_lift - self._high))
+        self._high += limit_length(self.highest_lift - self._high, 0.02 * dt)  # [m/s]
         high = ground.share if self._gait.limiter.high else 0.0
-        most = dt / RAISING
-        self._lifted += min(most, max(-most, high - self._lifted))
+        self._lifted += limit_length(high - self._lifted, dt / RAISING)
         data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
         if rows:
             more = self._lifted * ROWING_RISE
@@ -243,16 +241,15 @@ class Terrain:
 
     def _make_way(self, dt: float, ground: GroundAdaptation, twist: list[float]) -> None:
         """Detect whether the robot makes progress with a twist (3,), and respond to an obstacle."""
-        x, y, count = self._forces
-        self._forces = 0.0, 0.0, 0
+        count, force, self._force, self._forces = self._forces, self._force, 0j, 0
         now, obstacle, did = self._gait.data.state, self.obstacle, self.obstacle.does
         if self._gait.plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
             return
         vx, vy, turn = twist
-        count, wanted = max(count, 1), self._gait.limiter.wanted
-        slow, force = wanted is not None and math.hypot(*wanted[:2]) < SLOW, (x / count, y / count)
-        speeds, walks = (self._gait.data.body_speed, (vx, vy)), now.mode == Mode.WALK
-        sample = Sample(dt, force, *speeds, self._gait.period, now.phase, walks, slow)
+        wanted, planned = self._gait.limiter.wanted, complex(*self._gait.data.body_speed)
+        slow, walks = wanted is not None and math.hypot(*wanted[:2]) < SLOW, now.mode == Mode.WALK
+        force /= max(count, 1)
+        sample = Sample(dt, force, planned, complex(vx, vy), self._gait.period, now.phase, walks, slow)
         obstacle.update(sample, raised=ground.rough, whole=self._gait.walks_intact)
         if obstacle.does != AS_FELT and obstacle.does != STOP:
             ground.assume_rough()
@@ -287,7 +284,7 @@ class Terrain:
         """Return what is known about the ground."""
         return {
             "lift of the feet [mm]": 1e3 * float(self._gait.data.plan.lift),
-            "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
+            "slope of the ground [deg]": math.degrees(abs(self.slope.slope)),
             "set back [share of the speed]": self.obstacle.progress.setback,
             THROWN_BACK: self.obstacle.progress.is_set_back,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),

@@ -26,11 +26,11 @@ def walk_against(
     for k in range(round(seconds / DT)):
         t = k * DT
         speed = planned(t) - thrown_back * max(0.0, math.sin(4.0 * math.pi * t / PERIOD)) ** 3
-        force = (speed - before) / DT + bias, 0.0
+        force = (speed - before) / DT + bias
         before = speed
-        twist, phase = (min(command, climbing if response.does == CLIMB else SPEED), 0.0), t / PERIOD % 1.0
-        speeds, slow = ((SPEED + planned(t), 0.0), twist), command < SLOW
-        response.update(Sample(DT, force, *speeds, PERIOD, phase, True, slow), raised=False, whole=whole)
+        twist, phase = min(command, climbing if response.does == CLIMB else SPEED), t / PERIOD % 1.0
+        sample = Sample(DT, force, SPEED + planned(t), twist, PERIOD, phase, walks=True, slow=command < SLOW)
+        response.update(sample, raised=False, whole=whole)
         if not did or did[-1] != response.does:
             did.append(response.does)
     return did
@@ -116,9 +116,9 @@ def test_a_body_that_stalls_and_catches_up_at_any_time_is_no_obstacle():
         errors[moves : start + 11] = SPEED * (moves - start) / (start + 11 - moves)
     assert np.std(errors) > SPEED
     for k, error in enumerate(errors):
-        force, phase = ((error - before) / DT, 0.0), k * DT / PERIOD % 1.0
+        force, phase = (error - before) / DT, k * DT / PERIOD % 1.0
         before = error
-        sample = Sample(DT, force, (SPEED, 0.0), (SPEED, 0.0), PERIOD, phase, walks=True)
+        sample = Sample(DT, force, SPEED, SPEED, PERIOD, phase, walks=True)
         response.update(sample, raised=False, whole=True)
         assert response.does == AS_FELT
 
@@ -178,7 +178,7 @@ def stepping_back(lost=("LM",)):
     gait.command(SPEED, 0.0, 0.0)
     while gait.doing != "walking":
         gait.step(DT)
-    gait.terrain.obstacle.does, gait.terrain.obstacle.backs, gait.terrain.obstacle._stopped = BACK, 1, (SPEED, 0.0)
+    gait.terrain.obstacle.does, gait.terrain.obstacle.backs, gait.terrain.obstacle._stopped = BACK, 1, SPEED
     gait.limiter.follow_again()
     return gait
 

@@ -30,7 +30,7 @@ class TipWatch:
 
     def __init__(self) -> None:
         self.force = 0.0  # [m/s^2] the largest sideways force of late
-        self._lean = [0.0, 0.0]  # [rad] x and y of the upward direction in base_link, less their means
+        self._lean = 0j  # [rad] x + i y of the upward direction in base_link, less their means
         self._vertical: float | None = None  # [m/s^2] mean vertical specific force; None until the first sample
         self._rise = self._age = 0.0  # [m/s], [s] since the first sample
         self._since_sinking = math.inf  # [s]
@@ -42,17 +42,16 @@ class TipWatch:
         the smoothed sideways specific force. The caller also compares `self.force` with its usual size.
         """
         # The upward direction u is fixed in the world: in base_link du/dt = u x rate, and u is near (0, 0, 1).
-        change = -rate[1], rate[0]
-        keep = max(0.0, 1.0 - dt / MEAN_TIME)
-        self._lean = [keep * lean + dt * speed for lean, speed in zip(self._lean, change, strict=True)]
-        x, y = self._lean
+        change = complex(-rate[1], rate[0])
+        self._lean = max(0.0, 1.0 - dt / MEAN_TIME) * self._lean + dt * change
+        x, y = self._lean.real, self._lean.imag
         vertical = x * force[0] + y * force[1] + math.sqrt(max(0.0, 1.0 - x * x - y * y)) * force[2]
         mean = vertical if self._vertical is None else self._vertical
         self._vertical = mean + min(1.0, dt / MEAN_TIME) * (vertical - mean)
         self._rise = max(0.0, 1.0 - dt / 0.15) * self._rise + dt * (vertical - mean)  # [m/s] of about the last 0.15 s
         self.force = max(side, max(0.0, 1.0 - dt / 0.2) * self.force)
         self._since_sinking = 0.0 if self._rise < -0.03 else self._since_sinking + dt
-        in_a_moment = math.hypot(*(lean + 0.1 * speed for lean, speed in zip(self._lean, change, strict=True)))
+        in_a_moment = abs(self._lean + 0.1 * change)
         self._age += dt
         if self._age < MEAN_TIME or self._since_sinking < 0.4:
             return False
@@ -64,15 +63,13 @@ class _Filter:
 
     def __init__(self, time: float, force: float) -> None:
         self.time, self.force, self.usual = time, force, 0.7 * force  # assumed in the first seconds
-        self._x = self._y = 0.0
+        self._smoothed = 0j
         self._peaks, self._block = [0.0, 0.0], 0.0
 
-    def smooth(self, dt: float, x: float, y: float) -> float:
-        """Process a sample [m/s^2]; return the size of the smoothed force."""
-        share = min(1.0, dt / self.time)
-        self._x += share * (x - self._x)
-        self._y += share * (y - self._y)
-        return math.hypot(self._x, self._y)
+    def smooth(self, dt: float, side: complex) -> float:
+        """Process a sample x + i y [m/s^2]; return the size of the smoothed force."""
+        self._smoothed += min(1.0, dt / self.time) * (side - self._smoothed)
+        return abs(self._smoothed)
 
     def learn_size(self, side: float) -> None:
         """Learn a size [m/s^2] as usual, at most 1.5 times the previous one: one wrong sample hides no push."""
@@ -106,7 +103,9 @@ class Brace:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.active, self.count = False, 0
-        self._mean: list[float] | None = None  # None until the first sample, because the ground may be a slope
+        self._mean: complex | None = (
+            None  # x + i y [m/s^2]; None until the first sample: the ground may be a slope
+        )
         self._filters = [_Filter(time, force) for time, force in FILTERS]
         self._tip = TipWatch()
         self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began
@@ -135,10 +134,10 @@ class Brace:
         x, y, z = force
         if not (math.hypot(x, y, z) < 100.0 and math.hypot(*rate) < 100.0):  # a wrong message, no push; NaN, too
             return
-        mean = self._mean or [x, y]
-        share = min(1.0, dt / MEAN_TIME)
-        self._mean = [mean[0] + share * (x - mean[0]), mean[1] + share * (y - mean[1])]
-        pushed, now = False, math.hypot(x - mean[0], y - mean[1])
+        mean = complex(x, y) if self._mean is None else self._mean
+        sideways = complex(x, y) - mean
+        self._mean = mean + min(1.0, dt / MEAN_TIME) * sideways
+        pushed, now = False, abs(sideways)
         if now <= 0.85 * abs(z):
             now = 0.0
         # A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It
@@ -149,7 +148,7 @@ class Brace:
             now = 0.0
         lasting = min(now, self._before)  # one wrong sample has no effect
         self._before = now
-        sides = [one.smooth(dt, x - mean[0], y - mean[1]) for one in self._filters]
+        sides = [one.smooth(dt, sideways) for one in self._filters]
         tips = self._tip.update(dt, force, rate, sides[-1])
         for one, side in zip(self._filters, sides, strict=True):
             if not walking:
