@@ -22,7 +22,7 @@ import results
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp, Phase
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground
@@ -37,7 +37,7 @@ from hexapod_dynamics.tools.get_up_search.fallen_robot import (
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
-LIBRARY = find_get_up_library(ROBOT)
+LIBRARY = GetUpLibrary.load_for_robot(ROBOT)
 GAIT = AdaptiveGait().bind(ROBOT)
 STANCE = GAIT.position.copy()
 LEGS = ROBOT.leg_names

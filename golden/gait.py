@@ -214,7 +214,7 @@ def requests():
 def get_up():
     """Every set-point of getting up from back, edge and belly, with losses, held joints and a fall."""
     up = module("recovery.get_up", "get_up")
-    library = module("recovery.manoeuvres", "get_up_library").find_get_up_library
+    library = module("recovery.manoeuvres").GetUpLibrary.load_for_robot
     state = up if hasattr(up, "Measured") else module("get_up_state")
     robot = Robot.jethexa()
     whole, stored = Morphology.whole(robot), library(robot)

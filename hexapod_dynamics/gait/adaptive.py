@@ -26,7 +26,7 @@ from hexapod_dynamics.gait.plan_change import (
     blend_from,
     is_stance_stable,
 )
-from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library
+from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.gait_kinds import LIVE, AdaptiveSettings, GaitValue, SettingValues
@@ -88,7 +88,7 @@ class AdaptiveGait(Gait):
         fixed.speed, fixed.folding, fixed.yaw_limit = speed, 0.4 * speed, 0.3  # [rad/s]
         fixed.tilt, fixed.belly = self.settings.tilt_limit, 0.5 * robot.body.box[2] + 0.001  # [rad], [m]
         self.terrain, self.limiter = Terrain(self), Limiter(self)
-        self.changes = PlanChanger(self, find_library(robot, self._plans))
+        self.changes = PlanChanger(self, PlanLibrary.load_for_robot(robot, self._plans, stacklevel=3))
         self.changes.adopt_morphology(morphology)
         if self.limiter.given_up and morphology is None:
             raise HexapodError(self.limiter.describe_reach())
@@ -256,12 +256,10 @@ class AdaptiveGait(Gait):
             state.height = data.settings.belly
         else:
             state.height = data.standing_height
-            self.command(0.0, 0.0, 0.0)
+            state.twist = state.corrected = self.walk() if walking else self.command(0.0, 0.0, 0.0)
             data.plan.period = data.settings.asked_period
             data.feet[:] = 0.0
             if walking:
-                state.twist = state.corrected = self.walk()
-                data.plan.period = data.settings.asked_period
                 state.mode, state.weight, state.phase = Mode.WALK, 1.0, phase % 1.0
             data.place_feet()
         data.position[:] = data.legs["rest"].ravel()

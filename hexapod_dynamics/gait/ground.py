@@ -262,9 +262,7 @@ class Progress:
             self.restart()
             return
         before, self._planned = planned if self._planned is None else self._planned, planned
-        self._deviation = (
-            (1.0 - dt / 1.5) * self._deviation + acceleration * dt - (planned - before)
-        )
+        self._deviation = (1.0 - dt / 1.5) * self._deviation + acceleration * dt - (planned - before)
         along = (self._deviation / twist).real
         share = min(1.0, dt / (1.5 * period))
         self._mean += share * (along - self._mean)

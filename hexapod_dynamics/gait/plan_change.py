@@ -37,8 +37,7 @@ class Transition(Enum):
 
     KEEP = "the plan is the one before"
     SHIFT = "the same steps, to other places"
-    SIT = "sits down and stays: there is no plan"
-    LOWER = "sits down, moves its feet and stands up"
+    LOWER = "sits down, and if there is a plan, moves its feet and stands up"
     GO_ON = "goes on from where its feet are"
     RESTART = "walks on with the same plan, from where a foot was pressed down"
 
@@ -132,10 +131,8 @@ class Arrival:
         if self._angles is not None:
             self._angles[:] = np.nan
 
-    def advance(self, table: np.ndarray, dt: float) -> bool:
-        """Advance by dt [s]; return whether the wait for legs is over. table: rows of `leg_table`."""
-        if not self.legs:
-            return False
+    def advance(self, table: np.ndarray, dt: float) -> float:
+        """Advance by dt [s]; return for how long [s] the wait for legs has been over. table: rows of `leg_table`."""
         self._waited += dt
         near = self._angles is not None and all(
             (np.abs(self._angles[3 * i : 3 * i + 3] - table["rest"][i]) < 0.06).all() for i in self.legs
@@ -144,12 +141,7 @@ class Arrival:
         # After 6 s in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
         over = self._near_for >= 0.2 or self._waited >= 6.0
         self._over_for = self._over_for + dt if over else 0.0
-        return over
-
-    @property
-    def overdue(self) -> bool:
-        """True if the wait ended so long ago that the robot may stop even on unstable feet."""
-        return self._over_for >= 3.0
+        return self._over_for
 
 
 class PlanChanger:
@@ -195,10 +187,12 @@ class PlanChanger:
     def arrive(self, dt: float) -> None:
         """Use restored legs when they have arrived and the robot can stop on the others; dt [s] have passed."""
         gait, plan = self._gait, self._gait.plan
-        if not self.arrival.legs or gait.changing or not self.arrival.advance(gait.data.legs, dt):
+        if not self.arrival.legs or gait.changing:
             return
+        over_for = self.arrival.advance(gait.data.legs, dt)
         walks = plan is not None and plan.kind != "row" and gait.data.state.mode == Mode.WALK
-        if not walks or self.arrival.overdue or is_stance_stable(gait.robot, gait.data, plan.legs):
+        late = over_for >= 3.0  # [s]: it may stop even on unstable feet
+        if over_for > 0.0 and (not walks or late or is_stance_stable(gait.robot, gait.data, plan.legs)):
             self.change(self.target, arrived=True)
 
     def _make(self, make: Callable[[PlanChanger], None]) -> None:
@@ -259,15 +253,12 @@ class PlanChanger:
         gait, before, mode = self._gait, self._gait.plan, self._gait.data.state.mode
         carried, place = self._find_carrying(), gait.data.body_place
         self.not_arrived = self.adopt_morphology(morphology, None if arrived else carried)
-        self._use_legs(carried)
-        self.transition = Transition.KEEP
-        if gait.plan == before:
-            return
         shifted = mode == Mode.WALK and only_footholds_differ(gait.plan, before)
-        self._leave_plan(place, shifted)
-        gait.limiter.follow_again()
-        used = set(before.legs if before else ())
-        self.transition = Transition.SHIFT if shifted else self._find_transition(used, place[1])
+        same = Transition.KEEP if gait.plan == before else Transition.SHIFT if shifted else None
+        self._use_plan(carried, place, same)
+        if same is not Transition.KEEP:
+            gait.limiter.follow_again()
+        self.transition = same or self._find_transition(set(before.legs if before else ()), place[1])
 
     def _find_transition(self, used: set[str], up: float) -> Transition:
         """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
@@ -275,7 +266,7 @@ class PlanChanger:
         """
         gait, plan = self._gait, self._gait.plan
         if plan is None:
-            return Transition.SIT
+            return Transition.LOWER
         stay = tuple(name for name in plan.legs if name in used)  # restored legs join those that stand
         same = gait.settings.pattern != "auto" and stay == plan.legs
         enough = plan.kind != "row" and len(stay) > FEWEST_LEGS
@@ -284,22 +275,23 @@ class PlanChanger:
         holds = same or is_stance_stable(gait.robot, gait.data, stay)
         return Transition.GO_ON if holds and self._continue_walking(used) else Transition.LOWER
 
-    def _use_legs(self, carried: np.ndarray) -> None:
-        """Use the legs of the present plan; those that are not `carried` (legs,) return from where they are held up."""
+    def _use_plan(
+        self, carried: np.ndarray, place: tuple[tuple[float, float], float], transition: Transition | None
+    ) -> None:
+        """Use the legs of the present plan; those that are not `carried` (legs,) return from where they are held up.
+        Forget the cycles and limits of the previous plan, under which the body was at a place (`Walk.body_place`).
+        """
         data, state = self._gait.data, self._gait.data.state
         data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
         state.reflexes, state.scaled_cycles = 0.0, 0.0
         state.stay_down = float(self.sits or self._gait.plan is None)
-
-    def _leave_plan(self, place: tuple[tuple[float, float], float], shifted: bool) -> None:
-        """Forget the cycles and limits of the previous plan, under which the body was at a place (`Walk.body_place`);
-        shifted: whether the feet go on in the same steps.
-        """
+        if transition is Transition.KEEP:
+            return
         self._gait.terrain.change_plan()
         self._gait.limiter.change_plan()
-        if not shifted:
-            blend_from(self._gait.data, *place)
-            self._gait.data.state.probed = 0.0
+        if transition is not Transition.SHIFT:
+            blend_from(data, *place)
+            state.probed = 0.0
 
     def _adopt(self, made: AdaptiveGait) -> None:
         """Adopt a change that was made on a copy; only numbers are written."""
@@ -315,19 +307,16 @@ class PlanChanger:
         data.legs[:] = made.data.legs
         write_plan(data, made.plan)
         write_settings(data, made.used, made.plan)
-        self._use_legs(carried)
+        self._use_plan(carried, place, transition)
         if transition is Transition.KEEP:
             return
-        self._leave_plan(place, transition is Transition.SHIFT)
         if theirs.wanted == (limiter.wanted or (0.0, 0.0, 0.0)):
             limiter.wanted, data.command.twist = theirs.wanted, made.commanded_twist
             data.settings.asked_period = made.data.settings.asked_period
         else:
             limiter.follow_again()
-        if transition is Transition.SIT:
-            self.warn_of_no_plan()
-            data.enter(Mode.LOWER)
-        elif transition is Transition.LOWER:
+        self.warn_of_no_plan()
+        if transition is Transition.LOWER:
             data.state.phase = 0.0
             data.enter(Mode.LOWER)
         elif transition is Transition.GO_ON:

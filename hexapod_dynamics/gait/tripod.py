@@ -66,8 +66,8 @@ class TripodGait(Gait):
         self.robot = robot
         self.data = _core.Tripod(leg_table(robot))
         parameters = self.data.parameters
-        parameters.period, parameters.response_time = self.period, self.response_time
-        parameters.step_height, parameters.step_depth = self.step_height, self.step_depth
+        for name in ("period", "response_time", "step_height", "step_depth"):
+            setattr(parameters, name, getattr(self, name))
         parameters.profile, parameters.speed_limit = SWINGS[self.swing], robot.servo.speed_limit
         for row, leg in zip(self.data.legs, robot.legs, strict=True):
             row["foothold"] = neutral_foothold(row)

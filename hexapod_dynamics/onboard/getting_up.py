@@ -15,7 +15,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.recovery.get_up import ANNOUNCING_PHASES, GetUp, Phase
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.gait.recovery.motion import Measured
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -48,7 +48,7 @@ class GettingUp:
     ) -> None:
         self._automatic, self._log, self._announce = settings.get_up == AUTOMATIC, report, announce
         self._period = settings.period
-        self._get_up = GetUp(robot, find_get_up_library(robot), settings.get_up_speed, settings.period)
+        self._get_up = GetUp(robot, GetUpLibrary.load_for_robot(robot), settings.get_up_speed, settings.period)
         self._morphology = Morphology.whole(robot)
         n = robot.joint_count
         self._sensed = Measured(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

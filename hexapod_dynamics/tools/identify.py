@@ -86,13 +86,13 @@ def _identify(given: argparse.Namespace) -> int:
 
 def transfer_plans(robot: Robot, identified: Path) -> None:
     """Write the robot's plans and manoeuvres, as far as they are valid for the identified robot, beside its file."""
-    from hexapod_dynamics.gait.planning.library import find_library
-    from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
     from hexapod_dynamics.identification.transfer import transfer_library, transfer_manoeuvres
 
     own = Robot.load(identified)
     try:
-        library = find_library(robot, None)
+        library = PlanLibrary.load_for_robot(robot)
         plans, left = transfer_library(library, own)
     except HexapodError as error:
         print(f"no plans are taken over: {error}")
@@ -106,7 +106,7 @@ def transfer_plans(robot: Robot, identified: Path) -> None:
             print(f"  none without {', without '.join(' '.join(lost) for lost in left)}")
             print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified} --out {path}`")
     try:
-        manoeuvres = find_get_up_library(robot)
+        manoeuvres = GetUpLibrary.load_for_robot(robot)
         if not list(manoeuvres):
             return
         found = transfer_manoeuvres(manoeuvres, own)

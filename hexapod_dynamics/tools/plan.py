@@ -92,7 +92,7 @@ def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
 
 
 def _get_up(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
+    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
     from hexapod_dynamics.tools.get_up_search.search import make_get_up_library
 
     robot = load_robot(given.robot)
@@ -100,7 +100,7 @@ def _get_up(given: argparse.Namespace) -> int:
     sets = None if given.missing is None else [tuple(given.missing)]
     library = GetUpLibrary(robot)
     if not given.again or sets is not None:
-        library = GetUpLibrary.load(robot, path) if os.path.exists(path) else find_get_up_library(robot)
+        library = GetUpLibrary.load(robot, path) if os.path.exists(path) else GetUpLibrary.load_for_robot(robot)
     if given.again and sets is not None:
         library.remove(sets[0])
     most = 3 if given.most_lost is None else given.most_lost

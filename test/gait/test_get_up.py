@@ -17,15 +17,14 @@ from hexapod_dynamics.gait.recovery.get_up import EASING_DELAY, ROLL_SPEED, YIEL
 from hexapod_dynamics.gait.recovery.manoeuvres import (
     GetUpLibrary,
     choose_side,
-    find_get_up_library,
+    find_damage,
     joint_poses,
-    legs_damaged_only_at,
-    lost_legs,
 )
 from hexapod_dynamics.gait.recovery.motion import LIFT, YIELD_SHARE, FollowWatch, Measured, find_seat
 from hexapod_dynamics.gait.recovery.untangle import LegSpace, plan_moves
 
-LIBRARY = find_get_up_library(ROBOT)
+LIBRARY = GetUpLibrary.load_for_robot(ROBOT)
+MISSING = {0, 1, 2}  # joints of a leg that does not push with any
 DT = 0.02
 GAIT = AdaptiveGait().bind(ROBOT)
 STANCE = GAIT.position.copy()
@@ -463,38 +462,36 @@ def test_the_side_with_both_corner_legs_pushes():
     assert choose_side(ROBOT, ["LM"]) == "right" and choose_side(ROBOT, ["LF", "RR"]) is None
     library = GetUpLibrary(ROBOT, [LIBRARY.universal])
     for lost, side in (["RF"], "left"), (["LR", "LM"], "right"):
-        assert [one.pushers for one in library.choose(lost)][0] == side
-        assert {one.pushers for one in library.choose(lost)} == {"left", "right"}
+        pushers = [one.pushers for one in library.choose(dict.fromkeys(lost, MISSING))]
+        assert pushers[0] == side and set(pushers) == {"left", "right"}
 
 
 def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
-    def lost(*names, no_coxa):
-        return [(one.lost, one.pushers) for one in LIBRARY.choose(names, no_coxa)]
+    def chosen(**damage):
+        return [(one.lost, one.pushers) for one in LIBRARY.choose(damage)]
 
-    assert lost("LM", no_coxa=["LM"]) == [((), "right"), ((), "left"), (("LM",), "right")]
-    first, *_, last = lost("LF", "LM", no_coxa=["LM"])
+    assert chosen(LM={0}) == [((), "right"), ((), "left"), (("LM",), "right")]
+    first, *_, last = chosen(LF=MISSING, LM={0})
     assert first[0] == ("LF",) and last[0] == ("LF", "LM")
-    own = LIBRARY.choose(["LM"], no_femur=["LM"])
-    assert [(one.lost, one.pushers) for one in own] == [((), "left"), ((), "right"), (("LM",), "right")]
-    assert LIBRARY.choose(["LF"], no_femur=["LF"]) == LIBRARY.choose(["LF"])
-    assert LIBRARY.choose(["LM", "RF"], no_femur=["LM"]) == LIBRARY.choose(["LM", "RF"])
-    both = lost("LF", "RR", no_coxa=["LF", "RR"])  # neither side has both corner legs
+    assert chosen(LM={1}) == [((), "left"), ((), "right"), (("LM",), "right")]
+    assert chosen(LF={1}) == chosen(LF=MISSING)
+    assert chosen(LM={1}, RF=MISSING) == chosen(LM=MISSING, RF=MISSING)
+    both = chosen(LF={0}, RR={0})  # neither side has both corner legs
     assert {one[1] for one in both[:2]} == {"left", "right"} and both[2][0] == ("LF", "RR")
 
 
 @pytest.mark.parametrize(
-    "damage, names",
+    "damage, joints",
     [
-        (lambda whole: whole.limp("LM.coxa"), ("LM",)),
-        (lambda whole: whole.locked("LM.coxa", 0.1), ("LM",)),
-        (lambda whole: whole.limp("LM.coxa").limp("LM.tibia"), ()),
-        (lambda whole: whole.limp("LM.coxa").broken("LM.tibia", 0.5), ()),
-        (lambda whole: whole.without("LM"), ()),
+        (lambda whole: whole.limp("LM.coxa"), {0}),
+        (lambda whole: whole.locked("LM.coxa", 0.1), {0}),
+        (lambda whole: whole.limp("LM.coxa").limp("LM.tibia"), {0, 2}),
+        (lambda whole: whole.limp("LM.coxa").broken("LM.tibia", 0.5), MISSING),
+        (lambda whole: whole.without("LM"), MISSING),
     ],
 )
-def test_a_leg_whose_coxa_alone_is_damaged_can_push(damage, names):
-    morphology = damage(WHOLE)
-    assert lost_legs(ROBOT, morphology) == ("LM",) and legs_damaged_only_at(ROBOT, morphology, 0) == names
+def test_the_joints_with_which_a_damaged_leg_does_not_push(damage, joints):
+    assert find_damage(ROBOT, damage(WHOLE)) == {"LM": joints}
 
 
 def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refused(tmp_path):
@@ -503,7 +500,7 @@ def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refuse
     library.save(tmp_path / "get_up.yaml")
     again = GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
     assert list(again) == list(library)
-    image = again.choose(["RF", "LR"])[0]
+    image = again.choose({"RF": MISSING, "LR": MISSING})[0]
     assert image.lost == ("LR", "RF") and image.pushers != own.pushers and set(image.legs) == {"LF", "LM", "RR", "RM"}
     assert again.find_all(["LF", "RR"]) and again.find_all(["LR", "RF"]) and not again.find_all(["LF"])
     again.remove(["LR", "RF"])

@@ -12,7 +12,7 @@ import yaml
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library, find_library_file
+from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.identification.transfer import transfer_library
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -67,10 +67,10 @@ def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path)
     file = tmp_path / "labhex.yaml"
     file.write_text(robot_yaml(mine), encoding="utf-8")
     robot = Robot.load(file)
-    transfer_library(find_library(hexapod, None), robot)[0].save(tmp_path / "plans_labhex.yaml")
+    transfer_library(PlanLibrary.load_for_robot(hexapod), robot)[0].save(tmp_path / "plans_labhex.yaml")
     gait = AdaptiveGait().bind(Robot.load(file), Morphology.whole(robot).without("RM", "LM"))
     assert gait.plan is not None and gait.doing != "sitting"
-    assert not len(find_library(dataclasses.replace(robot, gravity=9.8), None))  # a changed robot has no file
+    assert not len(PlanLibrary.load_for_robot(dataclasses.replace(robot, gravity=9.8)))  # a changed robot has no file
     file.write_text(robot_yaml(dataclasses.replace(mine, gravity=9.8)), encoding="utf-8")
     with pytest.raises(HexapodError, match="another robot"):
         AdaptiveGait().bind(Robot.load(file))

@@ -8,14 +8,14 @@ from support.jethexa import ROBOT
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.library import find_library
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.identification.transfer import compute_margin, transfer_library, transfer_manoeuvres
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.simulation import MujocoSimulator
 
-LIBRARY = find_library(ROBOT, None)
+LIBRARY = PlanLibrary.load_for_robot(ROBOT)
 
 
 def other_masses(seed=3, name="mine", heavier=1.0):
@@ -75,7 +75,7 @@ def test_another_shape_and_a_robot_that_is_too_heavy_are_refused_with_the_reason
     longer = dataclasses.replace(ROBOT, name="mine", body=dataclasses.replace(ROBOT.body, box=(0.3, 0.2, 0.1)))
     with pytest.raises(HexapodError, match="body's box"):
         transfer_library(LIBRARY, longer)
-    manoeuvres = find_get_up_library(ROBOT)
+    manoeuvres = GetUpLibrary.load_for_robot(ROBOT)
     assert list(transfer_manoeuvres(manoeuvres, other_masses())) == list(manoeuvres)
     with pytest.raises(HexapodError, match="times the mass"):
         transfer_manoeuvres(manoeuvres, other_masses(heavier=2.0))
@@ -85,11 +85,11 @@ def test_manoeuvres_beside_a_robots_file_are_its_own_and_those_of_other_numbers_
     file = tmp_path / "mine.yaml"
     file.write_text(robot_yaml(other_masses()), encoding="utf-8")
     robot = Robot.load(file)
-    assert not list(find_get_up_library(robot))
-    transfer_manoeuvres(find_get_up_library(ROBOT), robot).save(tmp_path / "get_up_mine.yaml")
-    assert find_get_up_library(robot).choose(["RM"])
+    assert not list(GetUpLibrary.load_for_robot(robot))
+    transfer_manoeuvres(GetUpLibrary.load_for_robot(ROBOT), robot).save(tmp_path / "get_up_mine.yaml")
+    assert GetUpLibrary.load_for_robot(robot).choose({"RM": {0, 1, 2}})
     file.write_text(robot_yaml(other_masses(seed=1)), encoding="utf-8")
     with pytest.raises(HexapodError, match="another robot"):
-        find_get_up_library(Robot.load(file))
+        GetUpLibrary.load_for_robot(Robot.load(file))
     with pytest.warns(RobotWarning, match="none of these manoeuvres is used"):
-        assert not list(find_get_up_library(dataclasses.replace(robot, name="jethexa")))
+        assert not list(GetUpLibrary.load_for_robot(dataclasses.replace(robot, name="jethexa")))

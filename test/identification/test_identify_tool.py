@@ -15,7 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 from hexapod_dynamics import identification
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.identification.bag import read_bag
 from hexapod_dynamics.identification.bag import write_bag as write_recording
@@ -320,7 +320,7 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     identify.transfer_plans(ROBOT, file)
     said, robot = capsys.readouterr().out, Robot.load(file)
     assert "50 of 50 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
-    assert find_get_up_library(robot).choose(["LF", "RR"])
+    assert GetUpLibrary.load_for_robot(robot).choose({"LF": {0, 1, 2}, "RR": {0, 1, 2}})
     gait = AdaptiveGait().bind(robot, Morphology.whole(robot).without("RM", "LM"))
     assert gait.plan is not None and len(gait.plan.legs) == 4
     for lost in itertools.chain(*(itertools.combinations(ROBOT.leg_names, count) for count in (1, 2, 3))):

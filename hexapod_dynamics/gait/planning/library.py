@@ -123,12 +123,19 @@ class RobotLibrary(ABC, Generic[Entry]):
             raise HexapodError(f"{cls.TITLE} {path}: {error}; make the file with `{cls.COMMAND}`") from None
 
     @classmethod
-    def load_for_robot(cls: type[Library], robot: Robot, stacklevel: int = 2) -> Library:
-        """Return the library KIND_NAME.yaml beside the robot's own file, else that of the package, else an empty one.
+    def load_for_robot(
+        cls: type[Library], robot: Robot, given: Library | str | os.PathLike[str] | None = None, *, stacklevel: int = 2
+    ) -> Library:
+        """Return the given library, or read it from the given path; None: return the library KIND_NAME.yaml beside the
+        robot's own file, else that of the package, else an empty one.
 
         If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
         RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
         """
+        if isinstance(given, (str, os.PathLike)):
+            return cls.load(robot, given)
+        if given is not None:
+            return given
         path, own = find_library_file(robot, cls.KIND)
         try:
             return cls(robot) if path is None else cls.load(robot, path)
@@ -191,15 +198,6 @@ def find_library_file(robot: Robot, kind: str) -> tuple[Path | None, bool]:
 
 
 # ---- the plan for the legs that are left -----------------------------------------------------------------------------
-
-
-def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
-    """Return the given library, or read it from a path; None: that of the robot, see `RobotLibrary.load_for_robot`."""
-    if isinstance(plans, PlanLibrary):
-        return plans
-    if plans is not None:
-        return PlanLibrary.load(robot, plans)
-    return PlanLibrary.load_for_robot(robot, stacklevel=5)
 
 
 class BackgroundPlanner(BackgroundCall[GaitPlan]):

@@ -56,12 +56,13 @@ TIMINGS = {
 
 class _Task(NamedTuple):
     """What a search varies: kind of the plan, walk or row; phases (K,) of the legs' order; spread: largest difference
-    of a leg's phase from its phase in the order.
+    of a leg's phase from its phase in the order. twists (K, 3): for which the plan is made.
     """
 
     kind: str
     phases: np.ndarray
     spread: float
+    twists: np.ndarray
 
     @property
     def timing(self) -> np.ndarray:
@@ -114,23 +115,23 @@ class Search(PlanEvaluator):
         twists = self.demands.twists()
         tries = []
         for order in self._orders():
-            task = _Task("walk", np.array([order.index(i) / count for i in range(count)]), spread)
-            first = self._minimise(task, twists[[0, 6]], 120 if count == 4 else 60, self._guess(task), 1.0)
-            tries.append((*first, task))
+            phases = np.array([order.index(i) / count for i in range(count)])
+            task = _Task("walk", phases, spread, twists[[0, 6]])
+            first = self._minimise(task, 120 if count == 4 else 60, self._guess(task), 1.0)
+            tries.append((*first, task._replace(twists=twists)))
         tries.sort(key=lambda row: row[1])
         found = []
         split = 2 * count + 8  # the numbers from here on make the sway depend on the twist
         for x, _, task in tries[:6]:
             start = np.concatenate([x[:split], np.zeros(24), x[split:]])
-            found.append((*self._minimise(task, twists, 250, start, 0.5), task))
+            found.append((*self._minimise(task, 250, start, 0.5), task))
         x, _, task = min(found, key=lambda row: row[1])
         return self._refine(task, x, 700, 150)
 
     def _refine(self, task: _Task, x: np.ndarray, generations: int, fine: int) -> GaitPlan:
         """Return the plan that a search of coarse and some fine generations finds from numbers on."""
-        twists = self.demands.twists()
-        x, _ = self._minimise(task, twists, generations, x, 0.3)
-        x, _ = self._minimise(task, twists, fine, x, 0.1, samples=None)
+        x, _ = self._minimise(task, generations, x, 0.3)
+        x, _ = self._minimise(task, fine, x, 0.1, samples=None)
         return self._evaluate_plan(task, x)
 
     def improve(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
@@ -140,7 +141,7 @@ class Search(PlanEvaluator):
         """
         if plan.legs != self.names or len(self.names) != 4:
             raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
-        task = _Task("walk", np.array(plan.phases), 0.0)
+        task = _Task("walk", np.array(plan.phases), 0.0, self.demands.twists())
         share = (np.array([plan.period, plan.duty]) - task.timing[:, 0]) / task.timing[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
@@ -170,27 +171,20 @@ class Search(PlanEvaluator):
         return [tuple((k * step) % count for k in range(count)) for step in steps]
 
     def _row(self) -> GaitPlan:
-        task, start = _Task("row", np.zeros(len(self.names)), 0.0), np.zeros(2 * len(self.names) + 2)
-        tries = [self._minimise(task, self.demands.twists(), 200, start, 1.5, seed=seed) for seed in range(1, 5)]
+        task = _Task("row", np.zeros(len(self.names)), 0.0, self.demands.twists())
+        start = np.zeros(2 * len(self.names) + 2)
+        tries = [self._minimise(task, 200, start, 1.5, seed=seed) for seed in range(1, 5)]
         return self._evaluate_plan(task, min(tries, key=lambda row: row[1])[0])
 
     def _minimise(
-        self,
-        task: _Task,
-        twists: np.ndarray,
-        generations: int,
-        start: np.ndarray,
-        sigma: float,
-        *,
-        seed: int = 1,
-        samples: int | None = COARSE,
+        self, task: _Task, generations: int, mean: np.ndarray, sigma: float, seed: int = 1, samples: int | None = COARSE
     ) -> tuple[np.ndarray, float]:
-        """Return the numbers of the best plan of a task for these twists, and its cost; samples: as `findings`."""
+        """Return the numbers of the best plan of a task, and its cost; samples: as `findings`."""
 
         def evaluate(points: np.ndarray, values: np.ndarray) -> None:
-            values[:] = [self._cost(task, twists, samples, x) for x in points]
+            values[:] = [self._cost(task, samples, x) for x in points]
 
-        return minimise(evaluate, start, sigma, generations, seed=seed)
+        return minimise(evaluate, mean, sigma, generations, seed=seed)
 
     def _build_plan(self, task: _Task, x: np.ndarray) -> GaitPlan:
         """Return the plan that numbers describe, its margin 0: footholds less the neutral ones (2 a leg) [10 mm], sway
@@ -218,12 +212,12 @@ class Search(PlanEvaluator):
             margin=0.0,
         )
 
-    def _cost(self, task: _Task, twists: np.ndarray, samples: int | None, x: np.ndarray) -> float:
+    def _cost(self, task: _Task, samples: int | None, x: np.ndarray) -> float:
         """Return the cost of a plan: the least margin, a share of the mean margin, penalties for violated limits."""
         self.accept(self._build_plan(task, x))
         plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
         margins = []
-        for twist in twists:
+        for twist in task.twists:
             found = self.findings(twist, samples)
             margins.append(min(found.margin, 0.035))  # [m] more gives no reward
             broken += _penalty(found, 1.05 * speed)

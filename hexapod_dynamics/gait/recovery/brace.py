@@ -103,9 +103,7 @@ class Brace:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.active, self.count = False, 0
-        self._mean: complex | None = (
-            None  # x + i y [m/s^2]; None until the first sample: the ground may be a slope
-        )
+        self._mean: complex | None = None  # x + i y [m/s^2]; None until the first sample: the ground may be a slope
         self._filters = [_Filter(time, force) for time, force in FILTERS]
         self._tip = TipWatch()
         self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began

@@ -17,20 +17,14 @@ robot that swings where it lies, by itself, lets its joints give way until it re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.recovery.manoeuvres import (
-    GetUpLibrary,
-    joint_poses,
-    legs_damaged_only_at,
-    lost_legs,
-    pose_angles,
-)
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_damage, joint_poses, pose_angles
 from hexapod_dynamics.gait.recovery.motion import EASING_DELAY, MEMORY, JointMotion, Measured, RestWatch, find_seat
 from hexapod_dynamics.gait.recovery.untangle import LegSpace, plan_moves
 from hexapod_dynamics.robot import Morphology, Robot
@@ -116,8 +110,8 @@ class GetUp:
         if self.active:
             raise HexapodError(f"the robot gets up already: {self.phase.value}")
         morphology = morphology or Morphology.whole(self.robot)
-        lost = lost_legs(self.robot, morphology)
-        plan = self.library.choose(lost, *(legs_damaged_only_at(self.robot, morphology, joint) for joint in (0, 1)))
+        lost = find_damage(self.robot, morphology)
+        plan = self.library.choose(lost)
         if not plan:
             raise HexapodError(
                 f"no manoeuvre turns {self.robot.name} over without {', '.join(lost) or 'any loss'}; "
@@ -135,7 +129,7 @@ class GetUp:
         self._raises = False  # whether legs are raised before they fold, because something was in their way
         self._begin_course(self._course(Phase.ANNOUNCED))
 
-    def _adopt(self, morphology: Morphology, lost: tuple[str, ...]) -> None:
+    def _adopt(self, morphology: Morphology, lost: Iterable[str]) -> None:
         """Adopt a Morphology; lost: names of the legs that take no part in a roll."""
         moves = self._motion.moves
         moves[:] = morphology.moving_mask & morphology.driven_mask
@@ -230,7 +224,8 @@ class GetUp:
         needed = ANNOUNCE if phase in ANNOUNCING_PHASES else SETTLE
         while True:
             yield
-            lacks, unread, self._lacks = self._lacks, self._motion.list_unread(), ""
+            lacks, self._lacks = self._lacks, ""
+            unread = self._motion.list_names(self._motion.moves & ~np.isfinite(self._sensed.joints))
             if unread and not lacks:
                 lacks = f"{unread}: no reading; declare what is lost (set_morphology), then ask again"
             if lacks and phase is Phase.ANNOUNCED:

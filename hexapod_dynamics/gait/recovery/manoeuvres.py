@@ -7,7 +7,7 @@ everything on which manoeuvres depend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.library import RobotLibrary
-from hexapod_dynamics.robot import Leg, Morphology, Robot
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, quote
 
 SIDES = ("left", "right")
@@ -98,7 +98,7 @@ class Manoeuvre:
         lost = tuple(sorted((names[name] for name in self.lost), key=order.__getitem__))
         legs = tuple(names[name] for name in self.legs)
         numbers = (*(self.angles * (coxa_sign, 1.0, 1.0)).ravel().tolist(), *self.times)
-        return Manoeuvre(legs, numbers, other_side(self.pushers), lost)
+        return Manoeuvre(legs, numbers, SIDES[1 - SIDES.index(self.pushers)], lost)
 
     def without(self, lost: Iterable[str]) -> Manoeuvre:
         """Return the same poses of the other legs, as a Manoeuvre for the set `lost`."""
@@ -106,11 +106,6 @@ class Manoeuvre:
         stays = [name not in gone for name in self.legs]
         legs = tuple(name for name in self.legs if name not in gone)
         return Manoeuvre(legs, (*self.angles[:, stays].ravel().tolist(), *self.times), self.pushers, gone)
-
-
-def other_side(side: str) -> str:
-    """Return the other one of SIDES."""
-    return SIDES[1 - SIDES.index(side)]
 
 
 def legs_of_side(robot: Robot, side: str) -> list[str]:
@@ -158,30 +153,15 @@ def choose_side(robot: Robot, lost: Iterable[str]) -> str | None:
     return max(sides, key=lambda side: len(set(legs_of_side(robot, side)) - gone), default=None)
 
 
-def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
-    """Return the names of the legs of which a joint or most of the tibia is missing, or a joint is locked or limp."""
-    return tuple(leg.name for leg in robot.legs if not _intact_joints(robot, morphology, leg).all())
-
-
-def legs_damaged_only_at(robot: Robot, morphology: Morphology, joint: int) -> tuple[str, ...]:
-    """Return the names of those of the `lost_legs` of which one joint alone is locked or limp, and nothing is missing;
-    joint: 0 the coxa, 1 the femur, 2 the tibia.
+def find_damage(robot: Robot, morphology: Morphology) -> dict[str, set[int]]:
+    """Return the joints, 0 the coxa to 2 the tibia, that are locked or limp of each leg (name) that is lost for a roll:
+    all where a part, or most of the tibia, is missing.
     """
-    others = np.arange(3) != joint
-    return tuple(
-        leg.name
-        for leg in robot.legs
-        if (_intact_joints(robot, morphology, leg) == others).all()
-        and morphology.existing_mask[robot.leg_joints(leg.name)].all()
-    )
-
-
-def _intact_joints(robot: Robot, morphology: Morphology, leg: Leg) -> np.ndarray:
-    """Return which joints (3,) of a leg exist and are moved by their servos, none where it cannot push."""
-    if morphology.remaining(leg.name, leg.link_names[-1]) < 0.7:  # of its tibia
-        return np.zeros(len(leg.joints), bool)
-    joints = robot.leg_joints(leg.name)
-    return morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
+    works, found = morphology.existing_mask & morphology.moving_mask & morphology.driven_mask, {}
+    for leg in robot.legs:
+        stump = morphology.remaining(leg.name, leg.link_names[-1]) < 0.7
+        found[leg.name] = {k for k, one in enumerate(works[robot.leg_joints(leg.name)]) if stump or not one}
+    return {name: joints for name, joints in found.items() if joints}
 
 
 class GetUpLibrary(RobotLibrary[Manoeuvre]):
@@ -213,25 +193,20 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         for gone in self._images(lost):
             self._entries.pop(gone, None)
 
-    def choose(self, lost: Iterable[str], no_coxa: Iterable[str] = (), no_femur: Iterable[str] = ()) -> list[Manoeuvre]:
-        """Return the manoeuvres to try without these legs, the most promising first; empty if there are none.
+    def choose(self, damage: Mapping[str, set[int]]) -> list[Manoeuvre]:
+        """Return the manoeuvres to try with a damage (`find_damage`), the most promising first; empty: there are none.
 
-        no_coxa, no_femur: those of them whose coxa, or femur, alone is damaged. Manoeuvres in which they take part come
-        first: such a leg still pushes without its coxa, and without its femur a middle leg cannot be folded out of the
-        way.
+        Manoeuvres in which a damaged leg takes part come first if its coxa alone is damaged, because it still pushes;
+        and if it is the only one and a middle leg, and its femur alone is, because it cannot be folded out of the way.
         """
-        gone, pushes = frozenset(lost), frozenset(no_coxa)
-        own = self.find_all(gone)
-        if not pushes and self._stays_in_the_way(gone, no_femur):
-            return self._of_all_legs(gone, always=True)[::-1] + own
-        if not pushes:
-            return own + self._of_all_legs(gone, always=not own)
-        return self.find_all(gone - pushes) + self._of_all_legs(gone, always=True) + own
-
-    def _stays_in_the_way(self, gone: frozenset[str], no_femur: Iterable[str]) -> bool:
-        """Return whether the only leg that is damaged is a middle one, of which the femur alone is."""
+        gone = frozenset(damage)
+        pushes, own = {name for name, joints in damage.items() if joints == {0}}, self.find_all(gone)
+        if pushes:
+            return self.find_all(gone - pushes) + self._of_all_legs(gone, always=True) + own
         corners = {name for side in SIDES for name in corner_legs(self.robot, side)}
-        return len(gone) == 1 and gone == set(no_femur) and not gone & corners
+        if list(damage.values()) == [{1}] and not gone & corners:
+            return self._of_all_legs(gone, always=True)[::-1] + own
+        return own + self._of_all_legs(gone, always=not own)
 
     def _of_all_legs(self, gone: frozenset[str], always: bool) -> list[Manoeuvre]:
         """Return the universal manoeuvre and its mirror image, that which pushes with the better side without the legs
@@ -244,8 +219,3 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         if best in images:
             out.append(images.pop(best))
         return out + list(images.values()) if best is not None or always else out
-
-
-def find_get_up_library(robot: Robot) -> GetUpLibrary:
-    """Return the library of a robot, see `RobotLibrary.load_for_robot`."""
-    return GetUpLibrary.load_for_robot(robot, stacklevel=3)

@@ -220,10 +220,6 @@ class JointMotion:
         """Return the names of the joints of a mask (n,), with commas."""
         return ", ".join(name for name, one in zip(self._names, joints, strict=True) if one)
 
-    def list_unread(self) -> str:
-        """Return the names of the joints that have not been read; empty if there are none."""
-        return self.list_names(self.moves & ~np.isfinite(self.readings))
-
     def sense(self, dt: float, readings: np.ndarray, moving: bool) -> None:
         """Process readings (n,) [rad], dt [s] after the previous ones; moving: whether joints are to follow."""
         self.time += dt

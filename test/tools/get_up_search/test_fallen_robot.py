@@ -5,7 +5,7 @@ import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp, Phase
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, draw_joints, draw_truth
 
@@ -18,9 +18,8 @@ ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])
 
 def fallen(actual=WHOLE, seed=3):
     random = np.random.default_rng(seed)
-    robot = FallenRobot(
-        ROBOT, GetUp(ROBOT, find_get_up_library(ROBOT)), truth=draw_truth(random, seed), actual=actual, seed=seed
-    )
+    get_up = GetUp(ROBOT, GetUpLibrary.load_for_robot(ROBOT))
+    robot = FallenRobot(ROBOT, get_up, truth=draw_truth(random, seed), actual=actual, seed=seed)
     robot.drop(0.2, ON_ITS_BACK, draw_joints(STANCE, random))
     return robot
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.get_up_search import search
 from hexapod_dynamics.tools.get_up_search.search import FIRST, judge, turn_over, with_numbers
 
 ROBOT = Robot.jethexa()
-GOOD = find_get_up_library(ROBOT).find_all(["LM"])[0]
+GOOD = GetUpLibrary.load_for_robot(ROBOT).find_all(["LM"])[0]
 ANGLES = len(GOOD.numbers) - 4
 # One that stays in STAR, and one that differs from the good one by what a file rounds to.
 NOTHING = with_numbers(GOOD, [*np.tile([0.0, 0.0, 1.17], ANGLES // 3), *GOOD.times])

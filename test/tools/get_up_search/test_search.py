@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import plan
@@ -100,7 +100,7 @@ def test_a_search_starts_from_what_there_is_for_the_set_and_for_the_set_half_a_t
 
 
 def test_a_library_keeps_what_serves_and_improves_it_where_asked():
-    library, told = find_get_up_library(ROBOT), {}
+    library, told = GetUpLibrary.load_for_robot(ROBOT), {}
     before = library.find_all(["LM"])[0]
 
     def make(*sets, improve=False):
@@ -133,7 +133,7 @@ def test_the_command_searches_for_as_many_lost_legs_as_are_asked_for(tmp_path, m
 def test_a_manoeuvre_of_the_robot_turned_by_half_a_turn_puts_the_feet_where_the_others_were():
     opposites = find_opposite_legs(ROBOT)
     assert opposites == {"LF": "RR", "LM": "RM", "LR": "RF", "RR": "LF", "RM": "LM", "RF": "LR"}
-    own = next(one for one in find_get_up_library(ROBOT) if one.lost)
+    own = next(one for one in GetUpLibrary.load_for_robot(ROBOT) if one.lost)
     turned = own.move_to_legs(opposites, 1.0)
     assert turned.pushers != own.pushers and set(turned.lost) == {opposites[name] for name in own.lost}
     for k, name in enumerate(own.legs):
@@ -144,7 +144,7 @@ def test_a_manoeuvre_of_the_robot_turned_by_half_a_turn_puts_the_feet_where_the_
 
 
 def test_numbers_of_a_manoeuvre_make_the_same_manoeuvre():
-    universal = find_get_up_library(ROBOT).universal
+    universal = GetUpLibrary.load_for_robot(ROBOT).universal
     assert len(universal.numbers) == 4 * (18 + 1) and with_numbers(universal, universal.numbers) == universal
     few = universal.without(("LM",))
     assert len(few.numbers) == 4 * (15 + 1) and with_numbers(few, few.numbers) == few
