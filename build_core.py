@@ -94,16 +94,16 @@ def declarations() -> str:
     """Return the DECLARED headers as declarations for Cython, which reads no C: each struct is written once, there.
 
     It knows of C what stands in these headers: constants, enumerations, structs, inline functions and HD_FUNCTIONS; and
-    numpy's dtype of each struct of doubles, in DTYPES.
+    numpy's dtype of each struct of numbers and of such structs, in DTYPES.
     """
     sizes: dict[str, int] = {}  # members of the enumerations so far, which are sizes of arrays, too
-    fields: dict[str, str] = {}  # of each struct of doubles: "to_leg:9f8 used:f8"
+    fields: dict[str, list[tuple[str, str, int]]] = {}  # of each struct: name, type and size, 0: no array
     found = "".join(_declarations_of(f"{name}.h", sizes, fields) for name in DECLARED)
-    dtype = "np.dtype([tuple(field.split(':')) for field in fields.split()])"
-    return f"{found}DTYPES = {{name: {dtype} for name, fields in {fields}.items()}}\n"
+    dtype = "np.dtype([(field, DTYPES.get(kind, kind), size or ()) for field, kind, size in fields])"
+    return f"{found}DTYPES = {{}}\nfor name, fields in {fields}.items():\n    DTYPES[name] = {dtype}\n"
 
 
-def _declarations_of(header: str, sizes: dict[str, int], fields: dict[str, str]) -> str:
+def _declarations_of(header: str, sizes: dict[str, int], fields: dict[str, list[tuple[str, str, int]]]) -> str:
     text = re.sub(r"/\*.*?\*/", "", Path(DIRECTORY, header).read_text().replace("\\\n", ""), flags=re.DOTALL)
     text = re.sub(r"\b(struct|enum) (?=hd_\w+[ *]+[^{ ])", "", text)  # in C++ and Cython, the name alone is the type
     functions = re.findall(r"^static inline (\w+) (hd_\w+)\(([^)]*)\)\s*\{", text, re.MULTILINE)
@@ -126,9 +126,10 @@ def _declarations_of(header: str, sizes: dict[str, int], fields: dict[str, str])
             kind, _, first = first.rpartition(" ")
             members += [f"{kind} {member}" for member in (first, *others)]
         out += [f"        {member}" for member in members]
-        found = [re.fullmatch(r"double (\w+)(?:\[(\d+)\])?", member) for member in members]
-        if found and all(found):
-            fields[name] = " ".join(f"{field[1]}:{field[2] or ''}f8" for field in found)
+        kinds = {"double": "f8", "int64_t": "i8"} | {known: known for known in fields}
+        found = [re.fullmatch(r"(\w+) (\w+)(?:\[(\d+)\])?", member) for member in members]
+        if found and all(field and field[1] in kinds for field in found):
+            fields[name] = [(field[2], kinds[field[1]], int(field[3] or 0)) for field in found if field]
         if "HD_FUNCTIONS" in body:
             out += [f"        {kind} (*{entry})({_types(given)}) noexcept nogil" for kind, entry, given in entries]
     out += [f"    {kind} {name}({_types(given)})" for kind, name, given in functions]

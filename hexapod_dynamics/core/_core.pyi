@@ -164,8 +164,6 @@ class CommandedTorques:
 PLENTY: float
 SAMPLES: int
 GAIT_LEG: np.dtype[np.void]
-GAIT_FOOT: np.dtype[np.void]
-TRIPOD_FOOT: np.dtype[np.void]
 
 class Record:
     values: Array
@@ -198,7 +196,7 @@ class Memory(Tick):
     start: Array
     position: Array
     velocity: Array
-    def __init__(self, legs: Structs) -> None: ...
+    def __init__(self, legs: Structs, numbers: Array | None = None) -> None: ...
     def copy(self) -> Self: ...
     def load(self, other: Self) -> None: ...
     def advance(self, dt: float) -> None: ...
@@ -218,7 +216,6 @@ class Walk(Memory):
 class Tripod(Memory):
     state: TripodState
     parameters: TripodNumbers
-    command: Array
     def longest_stroke(self, vx: float, vy: float, wz: float) -> float: ...
     def reaches(self, height: float, length: float, directions: int, samples: int) -> bool: ...
 

@@ -61,13 +61,6 @@ struct hd_gait_state {
     double command_scale, scaled_cycles; /* share of the command that is followed, for so many more cycles, after a change */
     double probed;                       /* row + 1 of the leg whose foot is pressed down next, 0: none */
 };
-struct hd_gait_foot {
-    double place[3], rate[3];            /* x, y, lift [m], and their rates */
-    double lift_off[2], touch_down[2];   /* points of the ground where it lifted off, and where it will touch down */
-    double in_air;                       /* 1: swings */
-    double start[3];                     /* where a move began; of a restored leg: its joint angles */
-    double returns;                      /* 1: its leg is restored and still held up */
-};
 struct hd_walk {
     int64_t legs_count;
     struct hd_plan plan;

@@ -46,6 +46,13 @@ struct hd_plan {
     double crawls, rise;            /* 1: crawl stroke; rise of its body from the belly [m] */
     double sway[32];                /* a1, b1, a2, b2 of x, then of y, at rest [m]; their changes per unit of vx, vy, wz */
 };
+struct hd_gait_foot { /* the tripod gait uses the places on the ground only */
+    double place[3], rate[3];            /* x, y, lift [m], and their rates */
+    double lift_off[2], touch_down[2];   /* points of the ground where it lifted off, and where it will touch down */
+    double in_air;                       /* 1: swings */
+    double start[3];                     /* where a move began; of a restored leg: its joint angles */
+    double returns;                      /* 1: its leg is restored and still held up */
+};
 struct hd_xy { double x, y; };
 struct hd_xyz { double x, y, z; };
 struct hd_value { double value, rate; };       /* and its derivative */

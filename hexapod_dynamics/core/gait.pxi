@@ -69,8 +69,6 @@ def record(name, dtype):
 
 
 GAIT_LEG = DTYPES["hd_gait_leg"]
-GAIT_FOOT = DTYPES["hd_gait_foot"]
-TRIPOD_FOOT = DTYPES["hd_tripod_foot"]
 PlanNumbers = record("PlanNumbers", DTYPES["hd_plan"])
 GaitNumbers = record("GaitNumbers", DTYPES["hd_gait_settings"])
 GaitCommand = record("GaitCommand", DTYPES["hd_gait_command"])
@@ -78,6 +76,7 @@ GaitState = record("GaitState", DTYPES["hd_gait_state"])
 TripodNumbers = record("TripodNumbers", DTYPES["hd_tripod_parameters"])
 TripodState = record("TripodState", DTYPES["hd_tripod_state"])
 Findings = record("Findings", DTYPES["hd_findings"])
+RECORDS = {kind.dtype: kind for kind in (PlanNumbers, GaitNumbers, GaitCommand, GaitState, TripodNumbers, TripodState)}
 
 
 cdef hd_gait_leg *gait_legs(legs) except NULL:
@@ -136,52 +135,39 @@ def place_foot(target, rate, lengths, free, held, knee) -> tuple:
 cdef class Memory(Tick):
     """The memory of a gait, one struct, for a table of legs (n,) of GAIT_LEG, which it copies; the Simulation's loop can step it.
 
-    Views of it: legs, feet (n,): structs; state: a record; start, position, velocity (3 n,) [rad, rad/s]. A copy and a pickled
-    memory are independent.
+    Views of its fields, by their names in the struct: records; legs, feet (n,): structs; start, position, velocity (3 n,) [rad,
+    rad/s]. A copy and a pickled memory are independent.
     """
 
-    cdef readonly object legs, feet, state, start, position, velocity
     cdef object memory
+    cdef dict __dict__
 
-    cdef void *make(self, size_t size, legs) except NULL:
-        """Return the memory, of so many bytes."""
+    cdef void *make(self, struct, legs, numbers) except NULL:
+        """Make the memory of a struct, with these numbers unless they are None, and its views; return it."""
         gait_legs(legs)
-        self.memory, self.joints = np.zeros(size // sizeof(double)), 3 * len(legs)
+        self.memory, self.joints = np.zeros(struct.itemsize // sizeof(double)), 3 * len(legs)
+        for name, (kind, at, *_) in struct.fields.items():
+            part = self.memory[at // 8 : (at + kind.itemsize) // 8]
+            if kind in RECORDS:
+                setattr(self, name, RECORDS[kind](memory=part))
+            else:
+                setattr(self, name, part.view(kind.base)[: self.joints if kind.base == float else len(legs)])
+        self.legs[:], self.legs_count[:] = legs, len(legs)
+        if numbers is not None:
+            self.memory[:] = numbers
         self.gait = data(self.memory)
         return self.gait
 
-    cdef part(self, const void *first, Py_ssize_t count, dtype=np.dtype(float)):
-        """Return the part of the memory that begins at `first`, as an array (count,)."""
-        cdef Py_ssize_t at = <const double *>first - <const double *>self.gait
-        return self.memory[at : at + count * dtype.itemsize // 8].view(dtype)
-
-    cdef record_at(self, const void *first, kind):
-        """Return the record of a kind that begins at `first`."""
-        return kind(memory=self.part(first, kind.count))
-
-    cdef share(self, legs, const void *first_leg, const void *first_foot, foot, const void *start):
-        """Make the views of legs, feet and joints; foot: dtype of a foot."""
-        self.legs, self.feet = self.part(first_leg, len(legs), GAIT_LEG), self.part(first_foot, len(legs), foot)
-        self.start, self.position, self.velocity = self.part(start, 9 * HD_MOST_LEGS).reshape(3, -1)[:, : self.joints]
-        self.legs[:] = legs
-
     def __reduce__(self):
-        return _filled, (type(self), self.legs, self.memory)
+        return type(self), (self.legs, self.memory)
 
     def copy(self):
         """Return an independent copy."""
-        return _filled(type(self), self.legs, self.memory)
+        return type(self)(self.legs, self.memory)
 
     def load(self, Memory other) -> None:
         """Copy all numbers of the memory of a gait of the same class."""
         self.memory[:] = other.memory
-
-
-def _filled(kind, legs, memory):
-    """Return a memory with these numbers, for copies and pickle."""
-    made = kind(legs)
-    (<Memory>made).memory[:] = memory
-    return made
 
 
 cdef void walk_tick(void *gait, double dt) noexcept nogil:
@@ -189,17 +175,13 @@ cdef void walk_tick(void *gait, double dt) noexcept nogil:
 
 
 cdef class Walk(Memory):
-    """The memory of the adaptive gait; further records: plan, settings, command."""
+    """The memory of the adaptive gait; records: plan, settings, command, state."""
 
     cdef hd_walk *w
-    cdef readonly object plan, settings, command
 
-    def __init__(self, legs):
-        cdef hd_walk *w = <hd_walk *>self.make(sizeof(hd_walk), legs)
-        self.w, self.tick, self.setpoints, w.legs_count = w, walk_tick, w.position, len(legs)
-        self.plan, self.settings = self.record_at(&w.plan, PlanNumbers), self.record_at(&w.settings, GaitNumbers)
-        self.command, self.state = self.record_at(&w.command, GaitCommand), self.record_at(&w.state, GaitState)
-        self.share(legs, w.legs, w.feet, GAIT_FOOT, w.start)
+    def __init__(self, legs, numbers=None):
+        self.w = <hd_walk *>self.make(DTYPES["hd_walk"], legs, numbers)
+        self.tick, self.setpoints = walk_tick, self.w.position
 
     def advance(self, double dt) -> None:
         """Advance by dt [s], with set-points no faster than the servos; dt = 0 only fills position and velocity."""
@@ -248,17 +230,13 @@ cdef void tripod_tick(void *gait, double dt) noexcept nogil:
 
 
 cdef class Tripod(Memory):
-    """The memory of the tripod gait; parameters: a further record; command (4,): vx, vy, wz, body height."""
+    """The memory of the tripod gait; records: parameters, state."""
 
     cdef hd_tripod *g
-    cdef readonly object parameters, command
 
-    def __init__(self, legs):
-        cdef hd_tripod *g = <hd_tripod *>self.make(sizeof(hd_tripod), legs)
-        self.g, self.tick, self.setpoints, g.legs_count = g, tripod_tick, g.position, len(legs)
-        self.parameters, self.state = self.record_at(&g.parameters, TripodNumbers), self.record_at(&g.state, TripodState)
-        self.command = self.part(g.command, 4)
-        self.share(legs, g.legs, g.feet, TRIPOD_FOOT, g.start)
+    def __init__(self, legs, numbers=None):
+        self.g = <hd_tripod *>self.make(DTYPES["hd_tripod"], legs, numbers)
+        self.tick, self.setpoints = tripod_tick, self.g.position
 
     def advance(self, double dt) -> None:
         """Advance by dt [s], less than half a period; dt = 0 only fills position and velocity."""

@@ -23,17 +23,16 @@ struct hd_tripod_parameters {
     double profile;                         /* enum hd_profile: HD_HALF_SINE or HD_SMOOTH_SINE */
 };
 struct hd_tripod_state {
-    double phase, twist[4], rate[4], walking; /* filtered vx, vy, wz, body height; their rates; 1: it walks */
+    double command[4], twist[4], rate[4];     /* vx, vy, wz, body height; filtered; their rates */
+    double phase, walking;                    /* 1: it walks */
     double blend, blend_time;                 /* elapsed time and duration of the transition from `start` [s] */
 };
-struct hd_tripod_foot { double place[2], lift_off[2], touch_down[2]; }; /* in base_link [m] */
 struct hd_tripod {
     int64_t legs_count;
     struct hd_tripod_parameters parameters;
     struct hd_tripod_state state;
-    double command[4]; /* vx, vy, wz, body height */
     struct hd_gait_leg legs[HD_MOST_LEGS];
-    struct hd_tripod_foot feet[HD_MOST_LEGS];
+    struct hd_gait_foot feet[HD_MOST_LEGS];
     double start[3 * HD_MOST_LEGS], position[3 * HD_MOST_LEGS], velocity[3 * HD_MOST_LEGS]; /* as in hd_walk */
 };
 
@@ -61,8 +60,8 @@ static inline void hd_filter_command(struct hd_tripod *g, double dt)
     struct hd_tripod_state *s = &g->state;
     const double tau = g->parameters.response_time, decay = exp(-dt / tau);
     for (int k = 0; k < 4; k++) {
-        const double error = s->twist[k] - g->command[k], slope = s->rate[k] + error / tau;
-        s->twist[k] = g->command[k] + (error + slope * dt) * decay;
+        const double error = s->twist[k] - s->command[k], slope = s->rate[k] + error / tau;
+        s->twist[k] = s->command[k] + (error + slope * dt) * decay;
         s->rate[k] = (slope - (error + slope * dt) / tau) * decay;
     }
 }
@@ -78,7 +77,7 @@ static inline struct hd_xy hd_tripod_target(const struct hd_tripod *g, int i, do
 /* Place the swinging foot at the fraction s of its swing; return its rates in base_link [m/s]. */
 static inline struct hd_xy hd_tripod_swing(struct hd_tripod *g, int i, double s)
 {
-    struct hd_tripod_foot *foot = g->feet + i;
+    struct hd_gait_foot *foot = g->feet + i;
     const double half = 0.5 * g->parameters.period, *twist = g->state.twist, *from = foot->lift_off;
     const struct hd_value way = hd_swing_at((enum hd_profile)g->parameters.profile, s).way;
     if (g->parameters.profile == HD_HALF_SINE) {
@@ -99,7 +98,7 @@ static inline struct hd_xy hd_tripod_swing(struct hd_tripod *g, int i, double s)
 /* Begin a swing at the foot's present place, `since` seconds ago. */
 static inline void hd_tripod_lift_off(struct hd_tripod *g, int i, double since)
 {
-    struct hd_tripod_foot *foot = g->feet + i;
+    struct hd_gait_foot *foot = g->feet + i;
     foot->lift_off[0] = foot->place[0], foot->lift_off[1] = foot->place[1];
     if (g->parameters.profile != HD_HALF_SINE)
         hd_move_point(foot->lift_off, g->state.twist, since);
@@ -124,7 +123,7 @@ static inline void hd_tripod_put_feet(struct hd_tripod *g)
 /* Advance a foot at the phase p of its leg by dt, of which `left` remain in its stance or swing. */
 static inline void hd_tripod_advance_foot(struct hd_tripod *g, int i, double p, double left, double dt)
 {
-    struct hd_tripod_foot *foot = g->feet + i;
+    struct hd_gait_foot *foot = g->feet + i;
     const double period = g->parameters.period, *twist = g->state.twist, rest = hd_most(0.0, dt - left);
     const int changes = dt > left - HD_ON_THE_BOUNDARY * period;
     if (p < 0.5) {
@@ -209,7 +208,7 @@ static inline void hd_tripod_tick(struct hd_tripod *g, double dt)
     if (dt > 0.0 && blending)
         s->blend = hd_least(s->blend + dt, s->blend_time);
     else if (dt > 0.0) {
-        if (s->walking == 0.0 && hd_longest_stroke(g, g->command) > HD_NO_STROKE) {
+        if (s->walking == 0.0 && hd_longest_stroke(g, s->command) > HD_NO_STROKE) {
             s->walking = 1.0;
             for (int i = 0; i < g->legs_count; i++)
                 hd_tripod_lift_off(g, i, 0.0);
@@ -247,7 +246,7 @@ static inline int hd_tripod_reaches(struct hd_tripod *g, double height, double l
         const double angle = 2.0 * HD_PI * direction / directions;
         const double command[4] = {speed * cos(angle), speed * sin(angle), 0.0, height};
         for (int k = 0; k < 4; k++)
-            g->command[k] = s->twist[k] = command[k], s->rate[k] = 0.0;
+            s->command[k] = s->twist[k] = command[k], s->rate[k] = 0.0;
         s->phase = s->blend = s->blend_time = 0.0, s->walking = 1.0;
         hd_tripod_put_feet(g);
         for (int k = 0; k < samples; k++) {

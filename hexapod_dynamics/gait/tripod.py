@@ -110,15 +110,14 @@ class TripodGait(Gait):
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist; return the twist that will be followed, see `limit_command`."""
         followed = self.limit_command(vx, vy, wz)
-        self.data.command[:3] = followed
+        self.data.state.command[:3] = followed
         return followed
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady walk at a phase of eq. (64), with a transition if joints are given."""
         state = self.data.state
         state.values[:] = 0.0
-        state.twist[3] = self.body_height
-        self.data.command[:] = (0.0, 0.0, 0.0, self.body_height)
+        state.twist[3] = state.command[3] = self.body_height
         if walking:
             state.twist[:3] = self.walk()
             state.walking = 1.0
@@ -134,7 +133,7 @@ class TripodGait(Gait):
     @property
     def commanded_twist(self) -> np.ndarray:
         """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
-        return self.data.command[:3]
+        return self.data.state.command[:3]
 
     @property
     def walking(self) -> bool:

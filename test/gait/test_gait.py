@@ -178,10 +178,10 @@ def test_no_joint_exceeds_its_speed_at_the_limits(period):
 def test_a_command_that_is_no_number_is_refused_and_the_last_stays(command):
     gait = TripodGait().bind(ROBOT)
     gait.walk()
-    before = gait.data.command.copy()
+    before = gait.commanded_twist.copy()
     with pytest.raises(HexapodError, match="finite numbers needed"):
         gait.command(*command)
-    assert np.array_equal(gait.data.command, before)
+    assert np.array_equal(gait.commanded_twist, before)
 
 
 @pytest.mark.parametrize(
