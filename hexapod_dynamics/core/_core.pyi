@@ -217,7 +217,6 @@ class Tripod(Memory):
     state: TripodState
     parameters: TripodNumbers
     def longest_stroke(self, vx: float, vy: float, wz: float) -> float: ...
-    def reaches(self, height: float, length: float, directions: int, samples: int) -> bool: ...
 
 def judge(
     plan: PlanNumbers,

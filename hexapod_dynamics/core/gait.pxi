@@ -165,6 +165,10 @@ cdef class Memory(Tick):
         """Return an independent copy."""
         return type(self)(self.legs, self.memory)
 
+    def advance(self, double dt) -> None:
+        """Advance by dt [s], less than half a period; dt = 0 only fills position and velocity."""
+        self.tick(self.gait, dt)
+
     def load(self, Memory other) -> None:
         """Copy all numbers of the memory of a gait of the same class."""
         self.memory[:] = other.memory
@@ -182,10 +186,6 @@ cdef class Walk(Memory):
     def __init__(self, legs, numbers=None):
         self.w = <hd_walk *>self.make(DTYPES["hd_walk"], legs, numbers)
         self.tick, self.setpoints = walk_tick, self.w.position
-
-    def advance(self, double dt) -> None:
-        """Advance by dt [s], with set-points no faster than the servos; dt = 0 only fills position and velocity."""
-        hd_adaptive_tick(self.w, dt, 1)
 
     def enter(self, int mode) -> None:
         """Begin a mode, as `Mode` numbers them."""
@@ -238,10 +238,6 @@ cdef class Tripod(Memory):
         self.g = <hd_tripod *>self.make(DTYPES["hd_tripod"], legs, numbers)
         self.tick, self.setpoints = tripod_tick, self.g.position
 
-    def advance(self, double dt) -> None:
-        """Advance by dt [s], less than half a period; dt = 0 only fills position and velocity."""
-        hd_tripod_tick(self.g, dt)
-
     def place_feet(self) -> None:
         """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
         hd_tripod_put_feet(self.g)
@@ -250,10 +246,6 @@ cdef class Tripod(Memory):
         """Return the longest stroke [m] over the legs for a twist [m/s, m/s, rad/s]."""
         cdef double[3] twist = [vx, vy, wz]
         return hd_longest_stroke(self.g, twist)
-
-    def reaches(self, double height, double length, int directions, int samples) -> bool:
-        """Return whether every leg can walk strokes of this length [m] in every direction; the state is overwritten."""
-        return bool(hd_tripod_reaches(self.g, height, length, directions, samples))
 
 
 # ---- evaluation of plans -------------------------------------------------------------------------------------------------

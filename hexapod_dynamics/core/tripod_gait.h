@@ -221,41 +221,4 @@ static inline void hd_tripod_tick(struct hd_tripod *g, double dt)
     if (blending)
         hd_lead_from(g->start, s->blend, s->blend_time, g->position, g->velocity, 3 * g->legs_count);
 }
-
-/* Whether the joints of leg i place its foot where the gait demands it, and are below their speed limit. */
-static inline int hd_tripod_is_placed(const struct hd_tripod *g, int i, double height)
-{
-    const double *qd = g->velocity + 3 * i;
-    const struct hd_xyz foot = hd_foot_at(g->position + 3 * i, g->legs[i].lengths);
-    const struct hd_xyz at = hd_to_base(g->legs + i, foot.x, foot.y, foot.z);
-    const double dx = at.x - g->feet[i].place[0], dy = at.y - g->feet[i].place[1], lift = at.z + height;
-    if (dx * dx + dy * dy > 1e-12 || lift < -g->parameters.step_depth - 1e-6 || lift > g->parameters.step_height + 1e-6)
-        return 0;
-    return hd_most(fabs(qd[0]), hd_most(fabs(qd[1]), fabs(qd[2]))) < g->parameters.speed_limit;
-}
-
-/* Whether every leg can walk strokes of this length [m] in every direction at a body height [m].
- *
- * The test walks one period per direction at a steady twist; it fails if a foot does not reach its place, or if a joint reaches the
- * limit of its range or its speed. The state of the gait is overwritten. */
-static inline int hd_tripod_reaches(struct hd_tripod *g, double height, double length, int directions, int samples)
-{
-    struct hd_tripod_state *s = &g->state;
-    const double period = g->parameters.period, speed = 2.0 * length / period;
-    for (int direction = 0; direction < directions; direction++) {
-        const double angle = 2.0 * HD_PI * direction / directions;
-        const double command[4] = {speed * cos(angle), speed * sin(angle), 0.0, height};
-        for (int k = 0; k < 4; k++)
-            s->command[k] = s->twist[k] = command[k], s->rate[k] = 0.0;
-        s->phase = s->blend = s->blend_time = 0.0, s->walking = 1.0;
-        hd_tripod_put_feet(g);
-        for (int k = 0; k < samples; k++) {
-            hd_tripod_tick(g, period / samples);
-            for (int i = 0; i < g->legs_count; i++)
-                if (!hd_tripod_is_placed(g, i, height))
-                    return 0;
-        }
-    }
-    return 1;
-}
 #endif

@@ -116,23 +116,21 @@ class Terrain:
     """
 
     def __init__(self, gait: AdaptiveGait) -> None:
-        self._gait = gait
-        self.ground, self.slope, self.obstacle = GroundAdaptation(), SlopeReference(), ObstacleResponse()
-        self.load, self.sway, self.leaning = LoadShift(gait.robot.mass), WeighingSway(), np.zeros(6)
+        self._gait, self.slope, self.load = gait, SlopeReference(), LoadShift(gait.robot.mass)
         self.shift_room = 0.0
         self._measured = self._leant = 0j  # tilt of the body, and its commanded lean at present, pitch + i roll [rad]
         self._force, self._forces = 0j, 0  # specific force along and across the heading, summed since the last step
         self._high = HIGH_LIFT  # [m] lift of feet that are lifted higher than planned
-        self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
-        self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
-        self._tilted_on_rough = False  # whether the ground was rough before the first reflex
         self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
+        self.restart()
 
     def restart(self) -> None:
         """Discard what was learnt about roughness and obstacles."""
-        self.leaning[:], self.sway = 0.0, WeighingSway()
-        self._lifted, self._reflexes, self._tilted_on_rough = 0.0, 0.0, False
         self.ground, self.obstacle = GroundAdaptation(), ObstacleResponse()
+        self.sway, self.leaning = WeighingSway(), np.zeros(6)
+        self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
+        self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
+        self._tilted_on_rough = False  # whether the ground was rough before the first reflex
 
     def change_plan(self) -> None:
         """Discard the previous cycle."""

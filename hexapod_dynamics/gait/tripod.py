@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.gait.interface import Gait, finite_twist
-from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
+from hexapod_dynamics.gait.legs import leg_table, link_lines, neutral_foothold
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -142,25 +142,45 @@ class TripodGait(Gait):
 
     def _find_longest_stroke(self) -> float:
         """Bisect for the longest stroke [m] that every leg reaches in every direction within angle and speed limits."""
-        scratch = self.data.copy()
-        scratch.parameters.speed_limit *= 0.8  # the rest is reserved for tracking
-
-        def reaches(length: float) -> bool:
-            return scratch.reaches(self.body_height, length, 16, 32)
-
         # Strokes of up to 8 cm: neighbouring feet of the JetHexa do not touch.
         low, high = self.step_length, max(self.step_length, 0.08)
-        if not reaches(low):
+        if not self._reaches(low):
             raise HexapodError(
                 f"a step of {self.step_length} m, {self.step_height} m high at body height {self.body_height} m in "
                 f"{self.period} s is out of reach or too fast for a leg; take a shorter, lower or slower one"
             )
-        if reaches(high):
+        if self._reaches(high):
             low = high
         while high - low > 1e-4:
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if reaches(middle) else (low, middle)
+            low, high = (middle, high) if self._reaches(middle) else (low, middle)
         return low
+
+    def _reaches(self, length: float) -> bool:
+        """Return whether a walk of a period in each of 16 directions, with this stroke [m], brings every foot to its
+        place, with all joints below their speed limit.
+        """
+        scratch, count = self.data.copy(), 32
+        fastest = 0.8 * self.data.parameters.speed_limit  # the rest is reserved for tracking
+        scratch.parameters.speed_limit = fastest
+        for angle in np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False):
+            state, speed, ticks = scratch.state, 2.0 * length / self.period, []
+            state.values[:] = 0.0
+            state.twist = state.command = speed * np.cos(angle), speed * np.sin(angle), 0.0, self.body_height
+            state.walking = 1.0
+            scratch.place_feet()
+            for _ in range(count):
+                scratch.advance(self.period / count)
+                ticks.append(np.column_stack([scratch.position.reshape(-1, 3), scratch.feet["place"][:, :2]]))
+                if np.abs(scratch.velocity).max() >= fastest:
+                    return False
+            for row, leg in zip(scratch.legs, np.swapaxes(ticks, 0, 1), strict=True):
+                foot = link_lines(row, leg[:, :3])[-1, :, 3:]
+                lift = foot[:, 2] + self.body_height
+                far = np.linalg.norm(foot[:, :2] - leg[:, 3:], axis=1).max() > 1e-6
+                if far or lift.min() < -self.step_depth - 1e-6 or lift.max() > self.step_height + 1e-6:
+                    return False
+        return True
 
 
 def make_gait(kind: str, values: Mapping[str, GaitValue]) -> TripodGait:

@@ -167,17 +167,12 @@ def plan_pattern(robot: Robot, pattern: str, lost: Sequence[str] = ()) -> GaitPl
     place = {leg.name: leg.mount_position for leg in robot.legs}
     right = sorted((name for name in names if place[name][1] < 0.0), key=lambda name: place[name][0])
     left = sorted((name for name in names if place[name][1] >= 0.0), key=lambda name: place[name][0])
-    count = len(names)
     if pattern == "wave":
-        order = [*right, *left]
-        # The leg that swings k-th touches down at (k + 1) / count.
-        phase = {name: -(k + 1) / count % 1.0 for k, name in enumerate(order)}
-        duty = 1.0 - 1.0 / count + 0.01
+        groups, duty = [(0.0, right + left)], 1.0 - 1.0 / len(names) + 0.01
     else:
-        phase = {name: -(k + 1) / max(1, len(right)) % 1.0 for k, name in enumerate(right)}
-        phase |= {name: (0.5 - (k + 1) / max(1, len(left))) % 1.0 for k, name in enumerate(left)}
-        duty = 1.0 - 1.0 / max(1, min(len(right), len(left)))
-        duty = max(duty, 0.55)
+        groups, duty = [(0.0, right), (0.5, left)], max(0.55, 1.0 - 1.0 / max(1, min(len(right), len(left))))
+    # The leg that swings k-th of a group touches down at (k + 1) / len(group).
+    phase = {name: (at - (k + 1) / len(group)) % 1.0 for at, group in groups for k, name in enumerate(group)}
     return _plan(robot, names, [phase[name] for name in names], duty, 1.6)
 
 
