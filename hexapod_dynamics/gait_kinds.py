@@ -6,7 +6,7 @@ It imports no gait, because the launch only needs the list of choices.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
@@ -23,13 +23,13 @@ SWAY_PERIOD = "period of the steps under the sway for weighing [s]"
 class GaitKind(NamedTuple):
     """A kind of gait.
 
-    text: description. maker: "module:function" that returns a Gait from its kind and the values of the node's
-    parameters. adaptive: whether it is a pattern of AdaptiveGait: then the settings LIVE and the choice among
-    these kinds can change while the robot walks.
+    text: description. module: its `make_gait` returns a Gait from its kind and the values of the node's parameters; it is
+    imported when such a gait is made. adaptive: whether it is a pattern of AdaptiveGait: then the settings LIVE and the
+    choice among these kinds can change while the robot walks.
     """
 
     text: str
-    maker: str
+    module: str
     adaptive: bool = False
 
 
@@ -42,12 +42,12 @@ class Bounds(NamedTuple):
 
 
 KINDS = {
-    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.adaptive:make_gait", adaptive=True),
-    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.tripod:make_gait"),
-    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make_gait", adaptive=True),
-    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make_gait", adaptive=True),
+    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.adaptive", adaptive=True),
+    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.tripod"),
+    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive", adaptive=True),
+    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive", adaptive=True),
     "optimal": GaitKind(
-        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.papers.optimal_gait:make_gait"
+        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.papers.optimal_gait"
     ),
 }
 GAITS = tuple(KINDS)
@@ -131,6 +131,5 @@ def make_gait(kind: str, values: Mapping[str, GaitValue]) -> Gait:
     """Return the gait of a kind with the values of the node's parameters; HexapodError names an unknown kind."""
     if kind not in KINDS:
         raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
-    module, _, function = KINDS[kind].maker.partition(":")
-    maker: Callable[[str, Mapping[str, GaitValue]], Gait] = getattr(import_module(module), function)
-    return maker(kind, values)
+    made: Gait = import_module(KINDS[kind].module).make_gait(kind, values)
+    return made

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import acos, atan2, cos, hypot, pi, sin
+from math import acos, atan2, cos, hypot, pi, remainder, sin, tau
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.core._core import foot_position, place_foot, wrap
+from hexapod_dynamics.core._core import place_foot
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 
@@ -83,8 +83,10 @@ class LegKinematics:
         """Return the foot (3,) [m] in the leg frame, from the joint angles (3,) [rad]; a locked joint's entry is
         ignored.
         """
-        angles = np.where(self.free, np.asarray(angles, float), self.held)
-        return np.array(foot_position(*angles, *self.lengths))
+        q1, q2, q3 = np.where(self.free, np.asarray(angles, float), self.held).tolist()
+        l1, l2, l3 = self.lengths.tolist()
+        radius = l1 + l2 * cos(q2) + l3 * sin(q2 + q3)
+        return np.array([radius * cos(q1), radius * sin(q1), l2 * sin(q2) - l3 * cos(q2 + q3)])
 
     def nearest(self, target: npt.ArrayLike) -> tuple[np.ndarray, float]:
         """Return the angles (3,) [rad] that bring the foot nearest to the target (3,) [m, leg frame], and the distance
@@ -125,7 +127,7 @@ class LegKinematics:
         l1, l2, l3 = self.lengths
         for backward, knee_down in product((False, True), repeat=2):
             if self.free[0]:
-                q1 = wrap(atan2(y, x) + (pi if backward else 0.0))
+                q1 = remainder(atan2(y, x) + (pi if backward else 0.0), tau)
                 radius = (-1.0 if backward else 1.0) * hypot(x, y) - l1
             elif backward:
                 return
@@ -135,7 +137,7 @@ class LegKinematics:
                 cosine = (radius**2 + z**2 - l2**2 - l3**2) / (2.0 * l2 * l3)
                 knee = acos(min(1.0, max(-1.0, cosine))) * (-1.0 if knee_down else 1.0)
                 q2 = atan2(z, radius) + atan2(l3 * sin(knee), l2 + l3 * cos(knee))
-                yield np.array([q1, wrap(q2), wrap(0.5 * pi - knee)])
+                yield np.array([q1, remainder(q2, tau), remainder(0.5 * pi - knee, tau)])
             elif not knee_down:
                 # At most one joint is free in the leg's plane: there is one candidate, computed in that plane, turned
                 # to x.

@@ -1,8 +1,6 @@
 /* The memory of the adaptive gait, and the motion of its body and feet in a tick: here a foot is lifted (`hd_step_feet`).
  *
- * The action of the gait is one of the modes below; gait/modes.py shows how they follow each other. At a change of plan, the
- * robot either puts the feet in the air down where they are and walks on (HD_SETTLE), or it sits down, moves all feet to their new
- * places while the belly carries it, and stands up (HD_LOWER, HD_MOVE, HD_RISE).
+ * The action of the gait is one of the modes below; gait/modes.py shows how they follow each other.
  *
  * Feet are points of the ground, expressed in the nominal frame (gait.h), so a standing foot never slides, even if the twist
  * changes. In a steady walk `hd_cycle_foot` gives their places.

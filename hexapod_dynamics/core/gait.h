@@ -228,13 +228,6 @@ static inline double hd_wrap_angle(double angle)
     return (rest < 0.0 ? rest + 2.0 * HD_PI : rest) - HD_PI;
 }
 
-/* The foot [m] in the leg frame at joint angles q (3) of links of these lengths (3). */
-static inline struct hd_xyz hd_foot_at(const double *q, const double *lengths)
-{
-    const double radius = lengths[0] + lengths[1] * cos(q[1]) + lengths[2] * sin(q[1] + q[2]);
-    return (struct hd_xyz){radius * cos(q[0]), radius * sin(q[0]), lengths[1] * sin(q[1]) - lengths[2] * cos(q[1] + q[2])};
-}
-
 /* The angles that bring the foot of a leg nearest to `to` [m, leg frame], and their rates for a target that moves at `rate`: foot
  * outward, knee up. The foot is at the target if the free joints can reach it within the limits of the knee, else as near as
  * possible. Rates of a leg nearly stretched are damped. */

@@ -101,19 +101,6 @@ cdef double *record_of(Record values, kind) except NULL:
 # ---- kinematics of a leg -------------------------------------------------------------------------------------------------
 
 
-def wrap(double angle) -> float:
-    """Return the equivalent angle in [-pi, pi)."""
-    return hd_wrap_angle(angle)
-
-
-def foot_position(double q1, double q2, double q3, double l1, double l2, double l3) -> tuple:
-    """Return the foot (x, y, z) [m] in the leg frame, from joint angles [rad] and link lengths [m]."""
-    cdef double[3] q = [q1, q2, q3]
-    cdef double[3] lengths = [l1, l2, l3]
-    cdef hd_xyz foot = hd_foot_at(q, lengths)
-    return foot.x, foot.y, foot.z
-
-
 def place_foot(target, rate, lengths, free, held, knee) -> tuple:
     """Return the angles (3) [rad] that bring a foot nearest to a target [m, leg frame], and their rates for its rate [m/s].
 
@@ -241,11 +228,6 @@ cdef class Tripod(Memory):
     def place_feet(self) -> None:
         """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
         hd_tripod_put_feet(self.g)
-
-    def longest_stroke(self, double vx, double vy, double wz) -> float:
-        """Return the longest stroke [m] over the legs for a twist [m/s, m/s, rad/s]."""
-        cdef double[3] twist = [vx, vy, wz]
-        return hd_longest_stroke(self.g, twist)
 
 
 # ---- evaluation of plans -------------------------------------------------------------------------------------------------

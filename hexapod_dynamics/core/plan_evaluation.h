@@ -124,17 +124,13 @@ static inline void hd_place_links(const struct hd_gait_leg *leg, const double *q
     }
 }
 
-/* Write the joint angles of a leg with its foot at a place [m] in base_link; return the remaining reach [m]. */
-static inline double hd_leg_joints(const struct hd_gait_leg *leg, double x, double y, double z, double *q)
+/* The remaining reach [m] of a leg with its foot at a place [m] in its frame. */
+static inline double hd_remaining_reach(const struct hd_gait_leg *leg, struct hd_xyz at)
 {
-    const struct hd_xyz at = hd_from_mount(leg, x, y, z), still = {0.0, 0.0, 0.0};
-    const struct hd_angles to = hd_solve_leg(leg, at, still);
-    const double l2 = leg->lengths[1], l3 = leg->lengths[2], radius = sqrt(at.x * at.x + at.y * at.y) - leg->lengths[0];
-    const double distance = sqrt(radius * radius + at.z * at.z);
-    for (int k = 0; k < 3; k++)
-        q[k] = to.q[k];
+    const double l1 = leg->lengths[0], l2 = leg->lengths[1], l3 = leg->lengths[2];
+    const double radius = hypot(at.x, at.y), distance = hypot(radius - l1, at.z);
     /* A foot near the axis of the coxa would need high coxa rates. */
-    return hd_least(hd_least(l2 + l3 - distance, distance - fabs(l2 - l3)), radius + leg->lengths[0] - 0.035);
+    return hd_least(hd_least(l2 + l3 - distance, distance - fabs(l2 - l3)), radius - 0.035);
 }
 
 /* ---- the zero-moment point --------------------------------------------------------------------------------------------------- */
@@ -186,11 +182,15 @@ static inline void hd_pose_leg(const struct hd_plan *plan, const struct hd_gait_
     to->feet[i].z = leg->used != 0.0 && (plan->crawls != 0.0 || (guard <= p && p <= plan->duty - guard));
     if (leg->used != 0.0) {
         const struct hd_xyz foot = hd_cycle_foot(plan, leg, phase, twist).foot;
+        const struct hd_xyz at = hd_from_mount(leg, foot.x - body.x, foot.y - body.y, foot.z - body.z), still = {0.0, 0.0, 0.0};
+        const struct hd_angles to_foot = hd_solve_leg(leg, at, still);
         to->feet[i].x = foot.x, to->feet[i].y = foot.y;
-        found->reach = hd_least(found->reach, hd_leg_joints(leg, foot.x - body.x, foot.y - body.y, foot.z - body.z, q));
-        for (int j = 0; j < 3; j++)
+        found->reach = hd_least(found->reach, hd_remaining_reach(leg, at));
+        for (int j = 0; j < 3; j++) {
+            q[j] = to_foot.q[j];
             if (leg->free[j] != 0.0)
                 found->range = hd_least(found->range, hd_least(q[j] - leg->lower[j], leg->upper[j] - q[j]));
+        }
     } else
         for (int j = 0; j < 3; j++)
             q[j] = leg->rest[j];

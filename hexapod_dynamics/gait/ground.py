@@ -9,6 +9,7 @@ from enum import Enum
 from typing import NamedTuple, TypeVar
 
 Vector = TypeVar("Vector", float, complex)
+Twist = Sequence[float]
 BINS = 16
 CALM, LASTING = math.radians(1.2), 12.0  # roughness [rad] of smooth ground, for how long [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
@@ -81,8 +82,8 @@ class GroundAdaptation:
         slope: complex,
         heading: float,
         walks: bool,
-        tilted: bool = False,
-        twist: Sequence[float] = (0.0, 0.0, 0.0),
+        tilted: bool,
+        twist: Twist,
     ) -> None:
         """Let dt [s] pass.
 

@@ -104,7 +104,8 @@ class TripodGait(Gait):
         """Return the command (3,) as it will be followed: scaled down as a whole to `longest_stroke`."""
         command = finite_twist(vx, vy, wz)
         size = max(1.0, float(np.abs(command).max()))  # the stroke of the largest numbers would be none
-        longest, most = self.data.longest_stroke(*(command / size)), self.longest_stroke
+        (vx, vy, wz), (x, y) = command / size, self.data.legs["foothold"].T
+        longest, most = 0.5 * self.period * np.hypot(vx - wz * y, vy + wz * x).max(), self.longest_stroke
         return command / size * (most / longest) if longest * size > most else command
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:

@@ -340,7 +340,7 @@ def test_a_joint_that_is_caught_is_pushed_with_part_of_its_torque_until_the_moti
 def test_a_joint_that_comes_closer_is_not_blocked_however_far_it_is_behind_and_one_that_a_hand_moves_away_is(side):
     far, off = np.array([side]), []
     for moved in (0.0, 0.2, -0.2):
-        watch = FollowWatch(1, DT, limit=0.6)
+        watch = FollowWatch(1, DT)
         watch.start(far)
         for _ in range(50):
             watch.update(DT, far, np.zeros(1), np.array([side * moved]))

@@ -15,6 +15,7 @@ from hexapod_dynamics.gait.limits import MOST_SHIFT, PERIODS, CommandLimits, Con
 from hexapod_dynamics.simulation import Truth
 
 SPEED, DT, PERIOD = 0.077, 0.02, 1.2
+STILL = 0.0, 0.0, 0.0
 LOST = {"whole": (), "LM": ("LM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
 
 
@@ -23,7 +24,7 @@ def felt(ground, cycles, attitude):
     for tick in range(round(cycles * PERIOD / DT)):
         cycle, phase = divmod(tick * DT / PERIOD, 1.0)
         roll, pitch, heading = (math.radians(angle) for angle in attitude(phase, cycle))
-        ground.update(DT, phase, complex(pitch, roll), 0j, heading, walks=True)
+        ground.update(DT, phase, complex(pitch, roll), 0j, heading, walks=True, tilted=False, twist=STILL)
     return ground
 
 
@@ -56,7 +57,7 @@ def test_the_cycle_in_which_a_rowing_body_gets_going_is_compared_with_none():
     for rows in (False, True):
         ground = GroundAdaptation()
         ground.settles = rows
-        ground.update(DT, 0.0, 0j, 0j, 0.0, walks=False)
+        ground.update(DT, 0.0, 0j, 0j, 0.0, walks=False, tilted=False, twist=STILL)
         assert felt(ground, 3.0, gets_going).rough != rows
 
 
@@ -64,13 +65,13 @@ def test_the_first_cycle_of_a_new_plan_is_compared_with_none_and_later_ones_are(
     ground = felt(GroundAdaptation(), 3.0, lambda *_: (0.0, 0.0, 0.0))
     ground.change_plan()
     for _ in range(50):  # it stands up, and shifts over its feet
-        ground.update(DT, 0.0, 0.1j, 0j, 0.0, walks=False)
+        ground.update(DT, 0.0, 0.1j, 0j, 0.0, walks=False, tilted=False, twist=STILL)
     assert not felt(ground, 3.0, gets_going).rough
     assert felt(ground, 1.0, lambda *_: (5.0, 0.0, 0.0)).rough
     # The plan is no longer new: a stop and a start cost no cycle.
     felt(ground, 2.0 * LASTING / PERIOD, lambda *_: (0.0, 0.0, 0.0))
     assert not ground.rough
-    ground.update(DT, 0.0, 0j, 0j, 0.0, walks=False)
+    ground.update(DT, 0.0, 0j, 0j, 0.0, walks=False, tilted=False, twist=STILL)
     assert felt(ground, 2.0, gets_going).rough
 
 
@@ -90,7 +91,7 @@ def test_what_a_lost_leg_explains_is_not_rough_ground():
 def test_a_body_that_tips_does_not_raise_its_own_limit():
     ground = felt(GroundAdaptation(), 4.0, lambda *_: (0.0, 0.0, 0.0))
     for tick in range(30):
-        ground.update(DT, 0.02 * tick % 1.0, math.radians(12.0) * 1j, 0j, 0.0, walks=True, tilted=True)
+        ground.update(DT, 0.02 * tick % 1.0, math.radians(12.0) * 1j, 0j, 0.0, walks=True, tilted=True, twist=STILL)
     assert ground.rough and ground.share > 0.0 and ground.leeway == 0.0
 
 
@@ -147,7 +148,7 @@ def test_a_command_of_zero_is_not_said_to_be_scaled():
 def test_an_attitude_that_is_not_a_number_changes_nothing():
     ground = felt(GroundAdaptation(), 3.0, lambda *_: (10.0, 5.0, 0.0))
     before = dict(vars(ground))
-    ground.update(DT, 0.5, complex(0.0, math.nan), 0j, 0.0, walks=True)
+    ground.update(DT, 0.5, complex(0.0, math.nan), 0j, 0.0, walks=True, tilted=False, twist=STILL)
     assert dict(vars(ground)) == before
 
 

@@ -13,14 +13,22 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Robot
 
-EASING_DELAY = 3.0  # [s] for which a robot swings where it lies before its joints give way
+# Of a body at rest: angular velocity [rad/s], some times the noise of the IMU, and specific force [m/s^2] off that of
+# gravity, as far as an MPU6050 errs; of one that does not turn further, of one that falls freely, which measures none.
+REST_RATE, REST_FORCE, CALM_RATE, FALL_FORCE = 0.05, 0.6, 0.5, 3.0
+LONGEST_SWING = 1.0  # [s] period of a body that swings where it lies
+IN_PLACE = 0.05  # [rad] by which its mean upward direction moves meanwhile: hands that carry it sway further
+EASING_DELAY = 3.0 * LONGEST_SWING  # [s] for which a robot swings where it lies before its joints give way
 MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
+READINGS = 64  # whose intervals are known: some of each servo
+OFF = 0.6  # [rad] of a joint that does not follow: one at its speed limit is less than that behind
 STILL_DISTANCE = 0.1  # [rad] between two readings of a joint that stands still, or nearly
 DELAY = 0.04  # [s] from a set-point to a reading of what it has done
 YIELD_SHARE = 0.8  # share of the torque limit that is left; servos are up to a fifth stiffer than their model
 FREE_DISTANCE = 0.01  # [rad] from where a joint has given way: one that moves so far towards the plan follows it again
 LIMIT_MARGIN = 0.03  # [rad] from the joint limits
-NUDGE = 0.1  # [rad] by which each joint is tried
+NUDGE = 0.1  # [rad] by which each joint is tried, in NUDGE_TIME [s]; one that moves by MOVED of it is not held
+NUDGE_TIME, MOVED = 0.25, 0.4
 LIFT = 0.2  # [rad] by which a femur lifts a foot off the ground, which may hold the other joints of the leg by friction
 
 
@@ -58,19 +66,19 @@ class RestWatch:
     def __init__(self, dt: float) -> None:
         self.at_rest = self.calm = self.in_place = self.falling = 0.0
         self._mean, self._place = np.zeros(3), np.zeros(3)  # upward direction: without its swinging, and where it was
-        self._rates = np.zeros((round(3.0 / dt), 3))  # [rad/s] the last ones
-        self._next, self._lags = 0, round(1.0 / dt)
+        self._rates = np.zeros((round(EASING_DELAY / dt), 3))  # [rad/s] the last ones
+        self._next, self._lags = 0, round(LONGEST_SWING / dt)
 
     def update(self, dt: float, rate: Sequence[float], force: Sequence[float], up: Sequence[float]) -> None:
         """Process angular velocity [rad/s], specific force [m/s^2] and upward direction (3,), dt [s] after the last."""
         turn, size = math.hypot(*rate), math.hypot(*force)  # [rad/s], [m/s^2]
-        still = turn < 0.05 and abs(size - 9.81) < 0.6  # False for NaN
+        still = turn < REST_RATE and abs(size - 9.81) < REST_FORCE  # False for NaN
         self.at_rest = self.at_rest + dt if still else 0.0
-        self.calm = self.calm + dt if turn < 0.5 else 0.0
-        self.falling = self.falling + dt if size < 3.0 else 0.0
-        share = min(1.0, dt / 0.5) if self._mean.any() else 1.0
+        self.calm = self.calm + dt if turn < CALM_RATE else 0.0
+        self.falling = self.falling + dt if size < FALL_FORCE else 0.0
+        share = min(1.0, dt / (0.5 * LONGEST_SWING)) if self._mean.any() else 1.0
         self._mean += share * (np.asarray(up) - self._mean)
-        if math.dist(self._mean, self._place) < 0.05:  # hands that carry it sway further
+        if math.dist(self._mean, self._place) < IN_PLACE:
             self.in_place += dt
         else:
             self._place[:], self.in_place = self._mean, 0.0
@@ -80,10 +88,10 @@ class RestWatch:
     def is_swinging(self) -> bool:
         """Return whether the body is in a limit cycle without being pushed: play and dead zone of the servos cause it.
 
-        Criterion: over 3 s the autocorrelation of the angular velocity, at a lag of one period (up to 1 s), exceeds
-        0.9. Slow pushes of 0.3 to 1 Hz against a lying robot do not reach that. False for samples that are not finite.
+        Criterion: over EASING_DELAY the autocorrelation of the angular velocity, at a lag of one period, exceeds 0.9.
+        Slow pushes of 0.3 to 1 Hz against a lying robot do not reach that. False for samples that are not finite.
         """
-        if self.at_rest >= 0.5 or self.in_place < EASING_DELAY:
+        if self.at_rest >= 0.5 * LONGEST_SWING or self.in_place < EASING_DELAY:
             return False
         rates, count = np.roll(self._rates, -self._next, axis=0), len(self._rates)
         products = sum(np.correlate(one, one, "full")[count - 1 : count + self._lags] for one in rates.T)
@@ -96,14 +104,13 @@ class RestWatch:
 
 class FollowWatch:
     """Whether joints follow their set-points: the distance (n,) [rad] of each reading from the nearest set-point of
-    the last MEMORY, and for how long it has exceeded `limit` [rad] while the joint does not come closer.
+    the last MEMORY, and for how long it has exceeded OFF while the joint does not come closer.
 
     A NaN reading belongs to a missing or unknown joint, which counts as following.
     """
 
-    def __init__(self, joints: int, dt: float, limit: float) -> None:
-        self._setpoints = np.zeros((max(1, round(MEMORY / dt)), joints))
-        self._next, self._limit = 0, limit
+    def __init__(self, joints: int, dt: float) -> None:
+        self._setpoints, self._next = np.zeros((max(1, round(MEMORY / dt)), joints)), 0
         self.error, self.off_for = np.zeros(joints), np.zeros(joints)
 
     def start(self, setpoints: np.ndarray) -> None:
@@ -121,7 +128,7 @@ class FollowWatch:
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
         self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
         comes_closer = np.where(readings < low, moved, -moved) >= STILL_DISTANCE
-        self.off_for[:] = np.where((self.error > self._limit) & ~comes_closer, self.off_for + dt, 0.0)
+        self.off_for[:] = np.where((self.error > OFF) & ~comes_closer, self.off_for + dt, 0.0)
 
 
 class YieldControl:
@@ -136,7 +143,7 @@ class YieldControl:
         self._dt, self._delay = dt, max(1, round(DELAY / dt))
         self._before = np.full((round(MEMORY / dt) + self._delay, n), np.nan)  # set-points, the newest first
         self._ticks = np.arange(len(self._before))[:, None]
-        self._intervals, self._next = np.full(64, MEMORY), 0  # [s] between readings of a servo: the last ones
+        self._intervals, self._next = np.full(READINGS, MEMORY), 0  # [s] between readings of a servo: the last ones
         self._reading, self.moved, self._age = np.full(n, np.nan), np.zeros(n), np.full(n, MEMORY)
         self._anchor = np.zeros(n)  # angles [rad] from where on a joint that gives way has to move
         self.sent, self.gives = np.full(n, np.nan), np.zeros(n, bool)
@@ -214,7 +221,7 @@ class JointMotion:
         self.origin, self.goal = np.zeros(n), np.zeros(n)
         self.time = self._lasts = self._hold = 0.0  # [s] of the phase, of the move, of lying still after it
         self._fastest = speed
-        self.follow, self.yielding = FollowWatch(n, dt, limit=0.6), YieldControl(robot, dt)
+        self.follow, self.yielding = FollowWatch(n, dt), YieldControl(robot, dt)
 
     def list_names(self, joints: np.ndarray) -> str:
         """Return the names of the joints of a mask (n,), with commas."""
@@ -244,7 +251,7 @@ class JointMotion:
         self.rest_at_readings()
         self.follow.start(self.setpoints)
 
-    def begin(self, target: np.ndarray, least: float, hold: float = 0.0, most: float = float("inf")) -> None:
+    def begin(self, target: np.ndarray, least: float, hold: float = 0.0, most: float = math.inf) -> None:
         """Begin to move all joints uniformly to target (n,) [rad], in `least` [s] or longer, none faster than `most`
         [rad/s], and then to hold for `hold` [s].
         """
@@ -263,15 +270,10 @@ class JointMotion:
         return held >= self._hold - 1e-9 or (held >= 0.0 and is_over())
 
     def move(
-        self,
-        target: np.ndarray,
-        least: float,
-        hold: float = 0.0,
-        most: float = float("inf"),
-        is_over: Callable[[], bool] = lambda: False,
+        self, target: np.ndarray, least: float, is_over: Callable[[], bool] = lambda: False, **limits: float
     ) -> Iterator[None]:
-        """Make a move, a tick for each `yield`."""
-        self.begin(target, least, hold, most)
+        """Make a move, a tick for each `yield`; limits: as in `begin`."""
+        self.begin(target, least, **limits)
         while True:
             yield
             if self.advance(is_over):
@@ -287,7 +289,7 @@ class JointMotion:
         before, left = self.readings.copy(), self.moves.copy()
 
         def all_have_moved() -> bool:
-            left[:] &= ~(np.abs(self.readings - before) > 0.4 * NUDGE)
+            left[:] &= ~(np.abs(self.readings - before) > MOVED * NUDGE)
             return not left.any()
 
         way = np.where(towards >= before, NUDGE, -NUDGE)
@@ -297,7 +299,7 @@ class JointMotion:
                 caught = left.reshape(-1, 3).any(axis=1)
                 target[1::3][caught] = before[1::3][caught] + LIFT
             # Readings may be late: each joint is waited for until it has been read at its new angle, 1 s at most.
-            yield from self.move(target, 0.25, hold=1.0, is_over=all_have_moved)
+            yield from self.move(target, NUDGE_TIME, hold=1.0, is_over=all_have_moved)
             if all_have_moved() or tries >= 2 + stands():
                 break
         return left
