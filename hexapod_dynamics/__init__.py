@@ -20,7 +20,8 @@ __all__ = ["Morphology", "Onboard", "Robot", "WholeBodyModel"]
 
 
 def load_on_first_use(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package whose names, {name: module}, are imported on their first use.
+    """Return the `__getattr__` of a package whose names, {name: module}, are imported on their first use; ".module" is
+    one of the package.
 
     Whoever imports the package for one of its parts, as the nodes do, does not load the others.
     """
@@ -30,7 +31,7 @@ def load_on_first_use(package: str, modules: Mapping[str, str]) -> Callable[[str
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         import importlib
 
-        value = getattr(importlib.import_module(modules[name]), name)
+        value = getattr(importlib.import_module(modules[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -38,11 +39,5 @@ def load_on_first_use(package: str, modules: Mapping[str, str]) -> Callable[[str
 
 
 __getattr__ = load_on_first_use(
-    __name__,
-    {
-        "Morphology": f"{__name__}.robot",
-        "Onboard": f"{__name__}.onboard",
-        "Robot": f"{__name__}.robot",
-        "WholeBodyModel": f"{__name__}.dynamics",
-    },
+    __name__, {"Morphology": ".robot", "Onboard": ".onboard", "Robot": ".robot", "WholeBodyModel": ".dynamics"}
 )

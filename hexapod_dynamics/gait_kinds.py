@@ -23,9 +23,9 @@ SWAY_PERIOD = "period of the steps under the sway for weighing [s]"
 class GaitKind(NamedTuple):
     """A kind of gait.
 
-    text: description. module: its `make_gait` returns a Gait from its kind and the values of the node's parameters; it is
-    imported when such a gait is made. adaptive: whether it is a pattern of AdaptiveGait: then the settings LIVE and the
-    choice among these kinds can change while the robot walks.
+    text: description. module: its `make_gait` returns a Gait from its kind and the values of the node's parameters. It
+    is imported when such a gait is made. adaptive: whether it is a pattern of AdaptiveGait: then the settings LIVE and
+    the choice among these kinds can change while the robot walks.
     """
 
     text: str

@@ -30,9 +30,7 @@ cdef class Record:
 
     def load(self, Record other) -> None:
         """Copy the numbers of a record of the same class."""
-        if type(other) is not type(self):
-            raise TypeError(f"{type(other).__name__} given, {type(self).__name__} needed")
-        memcpy(self.p, other.p, type(self).count * sizeof(double))
+        memcpy(self.p, record_of(other, type(self)), type(self).count * sizeof(double))
 
 
 cdef class Number:
@@ -263,10 +261,10 @@ def cycle_foot(plan, legs, int i, double phase, double vx, double vy, double wz)
     return at.foot.x, at.foot.y, at.foot.z, at.stands
 
 
-def hull_margin(points, count, double x, double y) -> float:
-    """Return the distance [m] of (x, y) from the edge of the convex hull of the first points (count, 2), negative outside."""
+def hull_margin(points, double x, double y) -> float:
+    """Return the distance [m] of (x, y) from the edge of the convex hull of points (n, 2), negative outside."""
     points = np.ascontiguousarray(points, float)
-    return hd_margin_in_hull(<hd_xy *>must(points, 2 * len(points)), min(count, len(points)), x, y)
+    return hd_margin_in_hull(<hd_xy *>must(points, 2 * len(points)), len(points), x, y)
 
 
 def two_feet_margin(points, box, double x, double y) -> float:

@@ -18,10 +18,5 @@ if TYPE_CHECKING:
 __all__ = ["AdaptiveGait", "Gait", "GetUp", "TripodGait"]
 __getattr__ = load_on_first_use(
     __name__,
-    {
-        "AdaptiveGait": f"{__name__}.adaptive",
-        "Gait": f"{__name__}.interface",
-        "GetUp": f"{__name__}.recovery.get_up",
-        "TripodGait": f"{__name__}.tripod",
-    },
+    {"AdaptiveGait": ".adaptive", "Gait": ".interface", "GetUp": ".recovery.get_up", "TripodGait": ".tripod"},
 )

@@ -98,11 +98,11 @@ class AdaptiveGait(Gait):
 
     def copy(self) -> AdaptiveGait:
         """Return an independent gait of the same settings in the same state; it has no worker."""
-        if self.robot is not None:
-            self.changes.finish()
+        if self.robot is None:
+            return self.copy_without_worker()
+        self.changes.finish()
         twin = self.copy_without_worker()
-        if self.robot is not None:
-            twin.changes.arrival = Arrival(self.robot.joint_count, self.changes.arrival.legs)  # it gets no measurements
+        twin.changes.arrival = Arrival(self.robot.joint_count, self.changes.arrival.legs)  # it gets no measurements
         return twin
 
     def copy_without_worker(self) -> AdaptiveGait:

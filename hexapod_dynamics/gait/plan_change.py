@@ -50,7 +50,7 @@ def is_stance_stable(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> b
     points = walk.feet["place"][rows, :2] - walk.state.from_sway
     body, moments = robot.body, leg_moments(walk.legs, walk.position.reshape(-1, 3)).sum(axis=0)
     x, y = (body.mass * body.com[:2] + moments) / (body.mass + walk.legs["mass"].sum())
-    return bool(_core.hull_margin(points, len(points), x, y) >= 0.015)
+    return bool(_core.hull_margin(points, x, y) >= 0.015)
 
 
 def blend_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:

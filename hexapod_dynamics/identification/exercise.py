@@ -198,7 +198,7 @@ def _check_carried(robot: Robot, legs: list[Leg]) -> None:
     """Raise IdentificationError unless the centre of the body is well inside of the feet of these legs."""
     nearest = [leg.mount_position + leg.mount_rotation @ np.array([REACH - SPREAD, 0.0, 0.0]) for leg in legs]
     feet = np.array([foot[:2] for foot in nearest]).reshape(-1, 2)
-    if len(legs) < 3 or hull_margin(feet, len(feet), *np.asarray(robot.body.com)[:2]) < 0.04:  # [m]
+    if len(legs) < 3 or hull_margin(feet, *np.asarray(robot.body.com)[:2]) < 0.04:  # [m]
         names = ", ".join(leg.name for leg in legs)
         raise IdentificationError(f"standing exercise: {robot.name} cannot stand on {names or 'no leg'} alone")
 

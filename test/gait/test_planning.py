@@ -35,9 +35,9 @@ def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
 
 def test_the_margin_is_the_distance_to_the_nearest_edge():
     square = np.array([[0.0, 0.0], [0.1, 0.0], [0.1, 0.1], [0.0, 0.1], [0.05, 0.05]])
-    assert hull_margin(square, 5, 0.05, 0.02) == 0.02
-    assert hull_margin(square, 5, 0.13, 0.05) < -0.029
-    assert hull_margin(square, 2, 0.05, 0.03) < 0.0
+    assert hull_margin(square, 0.05, 0.02) == 0.02
+    assert hull_margin(square, 0.13, 0.05) < -0.029
+    assert hull_margin(square[:2], 0.05, 0.03) < 0.0
 
 
 def test_cma_es_finds_the_valley_of_a_skewed_function():

@@ -253,11 +253,7 @@ class PlanChoice:
         if pattern != "auto":
             plan = plan_pattern(self.robot, pattern, lost)
             return plan, "" if plan is not None else f"{left} legs left: a {pattern} needs four; sitting"
-        if not lost:
-            plan = plan_tripod(self.robot)
-            if plan is not None:
-                return plan, ""
-        plan = self.library.find(lost) if left > 1 else None
+        plan = (None if lost else plan_tripod(self.robot)) or (self.library.find(lost) if left > 1 else None)
         if plan is not None:
             return plan, ""
         if left < 3:

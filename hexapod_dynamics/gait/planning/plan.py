@@ -44,8 +44,9 @@ class GaitPlan:
     def numbers(self) -> _core.PlanNumbers:
         """Return the record that compiled gaits read."""
         out = _core.PlanNumbers()
-        out.period, out.duty, out.height, out.lift = self.period, self.duty, self.height, self.lift
-        out.crawls, out.rise, out.sway = self.kind == "row", self.rise, self.sway
+        for name in ("period", "duty", "height", "lift", "rise", "sway"):
+            setattr(out, name, getattr(self, name))
+        out.crawls = self.kind == "row"
         return out
 
     def fill(self, table: np.ndarray, names: Sequence[str]) -> None:
@@ -237,8 +238,8 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
     else as far away as possible.
     """
     count = len(table)
-    here = [i for i in held if table["mass"][i, 0] > 0.0]
-    if not here:
+    turning = [i for i in held if table["mass"][i, 0] > 0.0 and i not in fixed and table["free"][i, 0] != 0.0]
+    if not turning:
         return
     evaluator = PlanEvaluator(robot)
     evaluator.table[:] = table
@@ -248,16 +249,13 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
         evaluator.findings(np.array(twist))
         angles.append(evaluator.angles[::3].copy())
     walking = np.concatenate(angles)  # (samples, legs, 3)
-    for i in here:
-        row = table[i]
-        if i in fixed or row["free"][0] == 0.0:
-            continue
-        others = []
+    for i in turning:
+        row, others = table[i], [np.empty((0, 6))]
         for j in ((i + 1) % count, (i - 1) % count):
             if table["mass"][j, 0] > 0.0:
                 rest = table["rest"][j : j + 1]
                 others.append(link_lines(table[j], rest if j in held else walking[:, j]).reshape(-1, 6))
-        neighbours = np.concatenate(others) if others else np.empty((0, 6))
+        neighbours = np.concatenate(others)
         best, chosen = -1.0, row["rest"][0]
         for turn in (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2):
             if row["lower"][0] <= turn <= row["upper"][0]:

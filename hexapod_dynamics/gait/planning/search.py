@@ -38,11 +38,8 @@ class Demands:
 
     def twists(self) -> np.ndarray:
         """Return the twists (7, 3): forward, back, both sides, both turns, stepping on the spot."""
-        twists = np.zeros((7, 3))
-        twists[:2, 0] = self.forward, -self.back
-        twists[2:4, 1] = self.side, -self.side
-        twists[4:6, 2] = self.turn, -self.turn
-        return twists
+        x, y, turn = self.forward, self.side, self.turn
+        return np.array([(x, 0, 0), (-self.back, 0, 0), (0, y, 0), (0, -y, 0), (0, 0, turn), (0, 0, -turn), (0, 0, 0)])
 
 
 COARSE = 24  # number of samples of a cycle in all searches but the last

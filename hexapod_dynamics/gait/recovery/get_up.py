@@ -17,7 +17,7 @@ robot that swings where it lies, by itself, lets its joints give way until it re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 import numpy as np
@@ -117,7 +117,15 @@ class GetUp:
                 f"no manoeuvre turns {self.robot.name} over without {', '.join(lost) or 'any loss'}; "
                 "make one with `ros2 run hexapod_dynamics plan --get-up`"
             )
-        self._adopt(morphology, lost)
+        moves = self._motion.moves
+        moves[:] = morphology.moving_mask & morphology.driven_mask
+        self._spare = np.zeros(len(moves), bool)  # joints of legs that are damaged but exist
+        for name in lost:
+            joints = self.robot.leg_joints(name)
+            self._spare[joints] = morphology.existing_mask[joints].all()
+        legs = moves.reshape(-1, 3)
+        tucks = ~legs[:, :1] & legs[:, 1:].all(axis=1, keepdims=True)
+        self._aside = np.where(np.repeat(tucks, 3), self._tuck, self._folded)
         # A damaged leg may block a roll that was made without it. The next attempts use the other manoeuvres, the last
         # of the plan first: of the intact robot's, that in which the side of that leg pushes.
         self._plan = plan[:1] + plan[:0:-1] if self._spare.any() else plan
@@ -128,18 +136,6 @@ class GetUp:
         self.attempts = self._topples = self._ways = self._beginnings = 0
         self._raises = False  # whether legs are raised before they fold, because something was in their way
         self._begin_course(self._course(Phase.ANNOUNCED))
-
-    def _adopt(self, morphology: Morphology, lost: Iterable[str]) -> None:
-        """Adopt a Morphology; lost: names of the legs that take no part in a roll."""
-        moves = self._motion.moves
-        moves[:] = morphology.moving_mask & morphology.driven_mask
-        self._spare = np.zeros(len(moves), bool)  # joints of legs that are damaged but exist
-        for name in lost:
-            joints = self.robot.leg_joints(name)
-            self._spare[joints] = morphology.existing_mask[joints].all()
-        legs = moves.reshape(-1, 3)
-        tucks = ~legs[:, :1] & legs[:, 1:].all(axis=1, keepdims=True)
-        self._aside = np.where(np.repeat(tucks, 3), self._tuck, self._folded)
 
     def stop(self, reason: str) -> None:
         """Freeze at once; no joint moves until the next `begin`."""

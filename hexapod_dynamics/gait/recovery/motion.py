@@ -67,7 +67,7 @@ class RestWatch:
         self.at_rest = self.calm = self.in_place = self.falling = 0.0
         self._mean, self._place = np.zeros(3), np.zeros(3)  # upward direction: without its swinging, and where it was
         self._rates = np.zeros((round(EASING_DELAY / dt), 3))  # [rad/s] the last ones
-        self._next, self._lags = 0, round(LONGEST_SWING / dt)
+        self._lags = round(LONGEST_SWING / dt)
 
     def update(self, dt: float, rate: Sequence[float], force: Sequence[float], up: Sequence[float]) -> None:
         """Process angular velocity [rad/s], specific force [m/s^2] and upward direction (3,), dt [s] after the last."""
@@ -82,8 +82,8 @@ class RestWatch:
             self.in_place += dt
         else:
             self._place[:], self.in_place = self._mean, 0.0
-        self._rates[self._next] = rate
-        self._next = (self._next + 1) % len(self._rates)
+        self._rates[:-1] = self._rates[1:]
+        self._rates[-1] = rate
 
     def is_swinging(self) -> bool:
         """Return whether the body is in a limit cycle without being pushed: play and dead zone of the servos cause it.
@@ -93,7 +93,7 @@ class RestWatch:
         """
         if self.at_rest >= 0.5 * LONGEST_SWING or self.in_place < EASING_DELAY:
             return False
-        rates, count = np.roll(self._rates, -self._next, axis=0), len(self._rates)
+        rates, count = self._rates, len(self._rates)
         products = sum(np.correlate(one, one, "full")[count - 1 : count + self._lags] for one in rates.T)
         energy = np.concatenate([[0.0], np.cumsum(np.square(rates).sum(axis=1))])
         lags = np.arange(self._lags + 1)
@@ -110,7 +110,7 @@ class FollowWatch:
     """
 
     def __init__(self, joints: int, dt: float) -> None:
-        self._setpoints, self._next = np.zeros((max(1, round(MEMORY / dt)), joints)), 0
+        self._setpoints = np.zeros((max(1, round(MEMORY / dt)), joints))
         self.error, self.off_for = np.zeros(joints), np.zeros(joints)
 
     def start(self, setpoints: np.ndarray) -> None:
@@ -123,8 +123,8 @@ class FollowWatch:
 
         moved (n,) [rad]: motion from the reading before. A joint that moves away, as by a hand, does not follow.
         """
-        self._setpoints[self._next] = setpoints
-        self._next = (self._next + 1) % len(self._setpoints)
+        self._setpoints[1:] = self._setpoints[:-1]
+        self._setpoints[0] = setpoints
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
         self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
         comes_closer = np.where(readings < low, moved, -moved) >= STILL_DISTANCE

@@ -142,12 +142,8 @@ def _replace_legs(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndar
 def _vias(space: LegSpace, here: np.ndarray, goal: np.ndarray, left: set[int]) -> Iterator[tuple[int, np.ndarray]]:
     """Yield poses in which one leg has moved, nearest poses first."""
     found = []
-    for i in left:
-        was = here[3 * i : 3 * i + 3]
-        for coxa, femur, tibia in VIAS:
-            angles = np.clip([was[0] if coxa is None else coxa, femur, tibia], space.low[i], space.high[i])
-            found.append((float(np.abs(angles - was).max()), i, angles))
-    for _, i, angles in sorted(found, key=lambda each: each[:2]):
-        out = here.copy()
-        out[3 * i : 3 * i + 3] = angles
-        yield i, out
+    for i, (coxa, femur, tibia) in itertools.product(left, VIAS):
+        out, leg = here.copy(), slice(3 * i, 3 * i + 3)
+        out[leg] = np.clip([here[3 * i] if coxa is None else coxa, femur, tibia], space.low[i], space.high[i])
+        found.append((i, out))
+    yield from sorted(found, key=lambda each: (np.abs(each[1] - here).max(), each[0]))
