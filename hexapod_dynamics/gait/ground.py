@@ -54,8 +54,7 @@ class GroundAdaptation:
     def __init__(self) -> None:
         self.rough = False
         self.share = self.leeway = self.roughness = self.most_shift = 0.0
-        self.shift = 0j
-        self.height = 0.0  # of the centre of mass over the feet
+        self.shift, self.height = 0j, 0.0
         self.walked_for = self._calm_for = self._rough_for = 0.0  # [s]
         self._tilt = 0j  # smoothed
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
@@ -69,7 +68,7 @@ class GroundAdaptation:
         If the ground has been rough for less than 4 s, within which a lost leg is detected, that was the cause.
         """
         self._changed = True
-        self._compare_with_next_cycle()
+        self.compare_anew()
         self._squares[:] = [0.0] * BINS
         if self.rough and self._rough_for < 4.0:
             self.rough, self.leeway, self.roughness = False, 0.0, 0.0
@@ -97,7 +96,7 @@ class GroundAdaptation:
         self._shift(dt, tilt)
         if not walks:
             self.walked_for = 0.0
-            self._compare_with_next_cycle()
+            self.compare_anew(self.settles or self._changed)
             return
         self.walked_for += dt
         same = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s]
@@ -115,13 +114,9 @@ class GroundAdaptation:
         if not (self.rough and tilted):
             self.leeway = min(1.0, max(0.0, self.leeway + change))
 
-    def compare_anew(self) -> None:
-        """Begin the comparisons again with the second cycle: the body moves otherwise than in the cycle before."""
-        self._bin, self._known = -1, -BINS
-
-    def _compare_with_next_cycle(self) -> None:
-        """Discard the previous cycle."""
-        self._bin, self._known = -1, -BINS if self.settles or self._changed else 0
+    def compare_anew(self, differs: bool = True) -> None:
+        """Discard the previous cycle; differs: the next one, too, because the body moves otherwise in it."""
+        self._bin, self._known = -1, -BINS if differs else 0
 
     def assume_rough(self) -> None:
         """Assume that the ground is rough: the robot tipped, sat down, and goes on with the same legs."""

@@ -131,14 +131,18 @@ class CommandLimits(PlanEvaluator):
         return best
 
     def search_inclines(
-        self, twist: np.ndarray, given: Conditions, drop: tuple[float, float], planned: float
+        self, wanted: np.ndarray, level: Conditions, lift: float, drop: tuple[float, float]
     ) -> Iterator[Incline | None]:
-        """Find the Incline of a slope for a twist under Conditions, one candidate per step; yield the result last.
+        """Find the Incline of a slope for a wanted twist, one candidate per step; yield the result last. The twist
+        counts as at most what is possible under the Conditions of level ground.
 
-        The wanted lift, of the Conditions, is tried first, then the planned one [m]. Of the shifts for which the margin
-        holds, the best one follows the largest share of the twist; if that share is below WORTH_IT, the largest shift
-        that reaches it without the margin is used.
+        The lift [m] is tried first, then that of level ground. Of the shifts for which the margin holds, the best one
+        follows the largest share of the twist; if that share is below WORTH_IT, the largest shift that reaches it
+        without the margin is used.
         """
+        twist = self.find_possible_twist(wanted, level)[0]
+        yield None
+        given, planned = level._replace(lift=lift), level.lift
         size, asked = float(np.hypot(*drop)), float(np.abs(twist).max())
         best, fastest = Incline(drop, 0.0, margin=False, high=False), 0.0
         for margin, high in ((True, True), (True, False), (False, False)):
@@ -329,18 +333,12 @@ class Limiter:
         self._limited_for, self._since_limited = (felt, now), 0.0
         if abs(now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now.real), -ground.height * math.tan(now.imag)
-            self._search = self._search_inclines(drop)
+            level = self._level_ground()
+            lift = terrain.highest_lift if ground.rough else level.lift
+            self._search = self._limits.search_inclines(np.array(self.wanted), level, lift, drop)
         else:
             self.incline = LEVEL_INCLINE
             self.follow_again()
-
-    def _search_inclines(self, drop: tuple[float, float]) -> Iterator[Incline | None]:
-        """Search the Incline for a slope, one limit a step; a command counts as at most what level ground allows."""
-        given, terrain = self._level_ground(), self._gait.terrain
-        level = self._limits.find_possible_twist(np.array(self.wanted), given)[0]
-        yield None
-        lift = terrain.highest_lift if terrain.ground.rough else given.lift
-        yield from self._limits.search_inclines(level, given._replace(lift=lift), drop, given.lift)
 
     @property
     def slow_reason(self) -> str:

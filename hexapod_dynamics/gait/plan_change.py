@@ -21,7 +21,6 @@ from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.legs import leg_moments, neutral_foothold, prepare_legs
 from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_plan, write_settings
 from hexapod_dynamics.gait.planning.library import PlanChoice, PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:
@@ -61,15 +60,6 @@ def blend_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
     state.skip_pause = 1.0
 
 
-def only_footholds_differ(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
-    """Return whether a plan to walk differs from the previous one only in its footholds, because the weight of the
-    legs that are held up has changed: the feet then step there while they walk, and nothing else changes.
-    """
-    if plan is None or before is None or plan.kind == "row" or plan.legs != before.legs:
-        return False
-    return replace(plan, footholds=before.footholds) == before
-
-
 def find_best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
     """Return how to continue with the plan from the present places of the feet: phase, share of the command, and
     its score [m].
@@ -99,7 +89,7 @@ def find_best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float
 
 class Arrival:
     """Decides whether the restored legs have arrived at the pose in which they are held up; `legs`: their indices,
-    none at first.
+    none at first; angles (n,) [rad]: the last ones, None until joints are measured.
 
     The servos approach a new set-point slowly, and a body tips if it stands on a leg that has not arrived yet. So the
     robot walks on without these legs until measurements show that their joints have arrived; then it stops on the
@@ -109,34 +99,29 @@ class Arrival:
 
     def __init__(self, joints: int, legs: Sequence[int] = ()) -> None:
         self.legs = list(legs)
-        self._angles: np.ndarray | None = None
+        self.angles: np.ndarray | None = None
         self._joints = joints
         self._waited = self._near_for = self._over_for = 0.0
-
-    def find_awaited(self, legs: list[int]) -> list[int]:
-        """Return the restored legs that are awaited; none without measurements."""
-        return legs if self._angles is not None else []
 
     def measure(self, angles: npt.ArrayLike) -> None:
         """Add measured joint angles (n,) [rad], NaN where unknown."""
         angles = np.array(angles, float)
         if angles.shape != (self._joints,):
             raise HexapodError(f"joints: {self._joints} angles [rad] needed, given an array {angles.shape}")
-        self._angles = angles
+        self.angles = angles
 
     def expect(self, legs: Sequence[int]) -> None:
-        """Wait for these legs from now on, if joints are measured."""
-        self.legs = self.find_awaited(list(legs))
+        """Wait for these legs from now on."""
+        self.legs = list(legs)
         self._waited = self._near_for = self._over_for = 0.0
-        if self._angles is not None:
-            self._angles[:] = np.nan
+        if self.angles is not None:
+            self.angles[:] = np.nan
 
     def advance(self, table: np.ndarray, dt: float) -> float:
         """Advance by dt [s]; return for how long [s] the wait for legs has been over. table: rows of `leg_table`."""
         self._waited += dt
-        near = self._angles is not None and all(
-            (np.abs(self._angles[3 * i : 3 * i + 3] - table["rest"][i]) < 0.06).all() for i in self.legs
-        )
+        off = np.inf if self.angles is None else np.abs(self.angles.reshape(-1, 3) - table["rest"])[self.legs]  # [rad]
+        near = bool(np.all(off < 0.06))
         self._near_for = self._near_for + dt if near else 0.0
         # After 6 s in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
         over = self._near_for >= 0.2 or self._waited >= 6.0
@@ -250,11 +235,13 @@ class PlanChanger:
 
     def make_change(self, morphology: Morphology | None, arrived: bool = False) -> None:
         """Make the change to a Morphology."""
-        gait, before, mode = self._gait, self._gait.plan, self._gait.data.state.mode
+        gait, before, walks = self._gait, self._gait.plan, self._gait.data.state.mode == Mode.WALK
         carried, place = self._find_carrying(), gait.data.body_place
         self.not_arrived = self.adopt_morphology(morphology, None if arrived else carried)
-        shifted = mode == Mode.WALK and only_footholds_differ(gait.plan, before)
-        same = Transition.KEEP if gait.plan == before else Transition.SHIFT if shifted else None
+        same = Transition.KEEP if gait.plan == before else None
+        if not same and walks and gait.plan and before and before.kind == "walk":
+            # Other footholds alone, because the weight of the legs that are held up has changed: the feet step there.
+            same = Transition.SHIFT if replace(gait.plan, footholds=before.footholds) == before else None
         self._use_plan(carried, place, same)
         if same is not Transition.KEEP:
             gait.limiter.follow_again()
@@ -359,7 +346,7 @@ class PlanChanger:
         gait.morphology = self.target = morphology
         table, held = prepare_legs(gait.robot, morphology)
         back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
-        awaited = self.arrival.find_awaited(back)
+        awaited = back if self.arrival.angles is not None else []
         held += [names[i] for i in awaited]
         gait.plan = self.choice.choose(gait.settings.pattern, held, morphology, table)
         gait.data.legs[:] = table

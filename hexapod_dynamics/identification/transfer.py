@@ -84,7 +84,8 @@ def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost))
     evaluator.accept(plan)
-    return np.asarray(evaluator.evaluate_course(np.zeros(3)))[:, :2].mean(axis=0)
+    evaluator.findings(np.zeros(3))
+    return np.asarray(evaluator.course[:, :2].mean(axis=0))
 
 
 def compute_margin(robot: Robot, plan: GaitPlan, share: float) -> float:

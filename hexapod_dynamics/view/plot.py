@@ -173,7 +173,8 @@ def draw_plan(robot: Robot, plan: GaitPlan, path: str | os.PathLike[str]) -> Non
     evaluator.accept(plan)
     rows = np.flatnonzero(evaluator.table["used"]).tolist()
     phases = np.arange(SAMPLES) / SAMPLES
-    course = evaluator.evaluate_course(np.array(velocity))
+    evaluator.findings(np.array(velocity))
+    course = evaluator.course
     figure = Figure(figsize=(14, 4.2), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
 

@@ -26,7 +26,7 @@ def crawl(monkeypatch):
     module = ModuleType("crawl_gait")
     module.make_gait = lambda kind, values: Crawl(step_length=values["step_length"], period=4.0)
     monkeypatch.setitem(sys.modules, "crawl_gait", module)
-    monkeypatch.setitem(KINDS, "crawl", GaitKind("slow", "crawl_gait:make_gait"))
+    monkeypatch.setitem(KINDS, "crawl", GaitKind("slow", "crawl_gait"))
 
 
 def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):

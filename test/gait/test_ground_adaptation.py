@@ -252,7 +252,7 @@ def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, 
     limits = CommandLimits(ROBOT, gait.data)
     given = Conditions([gait.plan.period * share for share in PERIODS["high"]], True, 0.04)
     twist, drop = np.array([SPEED, 0.0, 0.0]), (-0.108 * math.tan(math.radians(degrees)), 0.0)
-    *searching, found = limits.search_inclines(twist, given, drop, 0.02)
+    *searching, found = limits.search_inclines(twist, given._replace(lift=0.02), 0.04, drop)
     assert set(searching) <= {None} and found.margin and found.high == high
     assert found.shift > 0.01
     given = given._replace(incline=found, lift=0.04 if high else 0.02)

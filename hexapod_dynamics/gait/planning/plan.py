@@ -143,6 +143,7 @@ def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
     return partners
 
 
+TURNS = 0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2  # [rad] of the coxa of a leg that is held up
 HEIGHT, LIFT = 0.12, 0.02  # [m] of base_link over the ground, of a swinging foot
 
 
@@ -199,7 +200,8 @@ class PlanEvaluator:
     """Evaluates a plan on the leg table of a robot.
 
     robot: a Robot of three-joint legs; morphology: its present Morphology; samples: of a cycle. Of the last evaluation:
-    angles (samples, legs, 3) [rad]; found, see `hd_findings` in core/plan_evaluation.h.
+    angles (samples, legs, 3) [rad]; course (samples, 3): zero-moment point (x, y) [m] in the nominal frame, its margin
+    [m]; found, see `hd_findings` in core/plan_evaluation.h.
     """
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None, samples: int = _core.SAMPLES) -> None:
@@ -207,7 +209,7 @@ class PlanEvaluator:
         self.table = leg_table(robot, morphology)
         self.box = robot.body.box_and_com
         self.numbers, self.found = _core.PlanNumbers(), _core.Findings()
-        self.angles, self._course = np.zeros((samples, len(robot.legs), 3)), np.zeros((samples, 3))
+        self.angles, self.course = np.zeros((samples, len(robot.legs), 3)), np.zeros((samples, 3))
 
     def accept(self, plan: GaitPlan) -> None:
         """Set the GaitPlan to evaluate."""
@@ -216,16 +218,11 @@ class PlanEvaluator:
 
     def findings(self, twist: np.ndarray, samples: int | None = None) -> _core.Findings:
         """Return the findings at a twist, overwritten by the next call; samples: fewer than `angles` has."""
-        mass, gravity, angles, course = self.robot.body.mass, self.robot.gravity, self.angles, self._course
+        mass, gravity, angles, course = self.robot.body.mass, self.robot.gravity, self.angles, self.course
         _core.judge(
             self.numbers, self.table, self.box, mass, gravity, twist, angles[:samples], course[:samples], self.found
         )
         return self.found
-
-    def evaluate_course(self, twist: np.ndarray) -> np.ndarray:
-        """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
-        self.findings(twist)
-        return self._course
 
 
 def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
@@ -256,13 +253,10 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
                 rest = table["rest"][j : j + 1]
                 others.append(link_lines(table[j], rest if j in held else walking[:, j]).reshape(-1, 6))
         neighbours = np.concatenate(others)
-        best, chosen = -1.0, row["rest"][0]
-        for turn in (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2):
-            if row["lower"][0] <= turn <= row["upper"][0]:
-                pose = np.array([turn, *row["rest"][1:]])
-                clear = _core.least_distance(link_lines(row, pose), neighbours)
-                if clear > best:
-                    best, chosen = clear, turn
-                if clear >= 0.045:  # [m] of the centre lines; links are 24 mm thick (robot/mjcf.py)
-                    break
-        row["rest"][0] = chosen
+        turns = [turn for turn in TURNS if row["lower"][0] <= turn <= row["upper"][0]]
+        poses = [np.array([turn, *row["rest"][1:]]) for turn in turns]
+        clear = [_core.least_distance(link_lines(row, pose), neighbours) for pose in poses]
+        enough = 0.045  # [m] of the centre lines; links are 24 mm thick (robot/mjcf.py)
+        row["rest"][0] = max(
+            zip(clear, turns, strict=True), key=lambda one: min(one[0], enough), default=(0.0, row["rest"][0])
+        )[1]

@@ -53,18 +53,14 @@ TIMINGS = {
 
 class _Task(NamedTuple):
     """What a search varies: kind of the plan, walk or row; phases (K,) of the legs' order; spread: largest difference
-    of a leg's phase from its phase in the order. twists (K, 3): for which the plan is made.
+    of a leg's phase from its phase in the order. twists (K, 3): for which the plan is made. timing: one of TIMINGS.
     """
 
     kind: str
     phases: np.ndarray
     spread: float
     twists: np.ndarray
-
-    @property
-    def timing(self) -> np.ndarray:
-        """Middle and half width (2, 2) of period and duty factor."""
-        return TIMINGS["row" if self.kind == "row" else "more" if self.spread else "four"]
+    timing: np.ndarray
 
 
 def _penalty(found: _core.Findings, speed: float) -> float:
@@ -113,7 +109,7 @@ class Search(PlanEvaluator):
         tries = []
         for order in self._orders():
             phases = np.array([order.index(i) / count for i in range(count)])
-            task = _Task("walk", phases, spread, twists[[0, 6]])
+            task = _Task("walk", phases, spread, twists[[0, 6]], TIMINGS["more" if spread else "four"])
             first = self._minimise(task, 120 if count == 4 else 60, self._guess(task), 1.0)
             tries.append((*first, task._replace(twists=twists)))
         tries.sort(key=lambda row: row[1])
@@ -138,7 +134,7 @@ class Search(PlanEvaluator):
         """
         if plan.legs != self.names or len(self.names) != 4:
             raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
-        task = _Task("walk", np.array(plan.phases), 0.0, self.demands.twists())
+        task = _Task("walk", np.array(plan.phases), 0.0, self.demands.twists(), TIMINGS["four"])
         share = (np.array([plan.period, plan.duty]) - task.timing[:, 0]) / task.timing[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
@@ -168,7 +164,7 @@ class Search(PlanEvaluator):
         return [tuple((k * step) % count for k in range(count)) for step in steps]
 
     def _row(self) -> GaitPlan:
-        task = _Task("row", np.zeros(len(self.names)), 0.0, self.demands.twists())
+        task = _Task("row", np.zeros(len(self.names)), 0.0, self.demands.twists(), TIMINGS["row"])
         start = np.zeros(2 * len(self.names) + 2)
         tries = [self._minimise(task, 200, start, 1.5, seed=seed) for seed in range(1, 5)]
         return self._evaluate_plan(task, min(tries, key=lambda row: row[1])[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 
@@ -47,14 +48,11 @@ class Measured:
 def find_seat(gait: Gait) -> np.ndarray:
     """Let a gait sit without a robot; return its joint angles (n,) [rad], those of standing if it cannot sit."""
     gait.reset()
-    try:
+    with suppress(HexapodError):
         gait.sit()
-    except HexapodError:
-        return gait.position.copy()
-    for _ in range(500):
-        if gait.doing == "sitting":
-            break
-        gait.step(0.02)
+        for _ in range(500):
+            if gait.doing != "sitting":
+                gait.step(0.02)
     return gait.position.copy()
 
 

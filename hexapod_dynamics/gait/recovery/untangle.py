@@ -29,10 +29,8 @@ class LegSpace:
     def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
         self._table = leg_table(robot, morphology)
         self._half = 0.5 * np.asarray(robot.body.box, float)
-        here = self._table["mass"][:, 0] > 0.0
-        self.legs = [int(i) for i in np.flatnonzero(here)]
-        self.low = self._table["lower"]
-        self.high = self._table["upper"]
+        self.legs: list[int] = np.flatnonzero(self._table["mass"][:, 0] > 0.0).tolist()
+        self.low, self.high = self._table["lower"], self._table["upper"]
 
     def compute_capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
         """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
@@ -46,14 +44,10 @@ class LegSpace:
         of each moving leg's tibia from the body.
         """
         lines = {i: self.compute_capsules(i, angles[3 * i : 3 * i + 3]) for i in self.legs}
-        out = {}
-        for i, j in itertools.combinations(self.legs, 2):
-            if i in moving or j in moving:
-                out[i, j] = least_distance(lines[i], lines[j])
-        for i in moving:
-            if len(lines[i]) == 3:  # it has a tibia
-                out[i, BODY] = self._from_body(lines[i][-1])
-        return out
+        pairs = [pair for pair in itertools.combinations(self.legs, 2) if set(pair) & set(moving)]
+        out = {(i, j): least_distance(lines[i], lines[j]) for i, j in pairs}
+        tibias = {i: lines[i][-1] for i in moving if len(lines[i]) == 3}
+        return out | {(i, BODY): self._from_body(tibia) for i, tibia in tibias.items()}
 
     def _from_body(self, line: np.ndarray) -> float:
         """Return the least distance [m] of a line (6,) from the body's box."""
@@ -83,7 +77,7 @@ def plan_moves(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator
     Joints whose goal is NaN keep their start. The last move leads to the goal in any case, even if no clear path
     was found.
     """
-    goal, here, tries = np.where(np.isfinite(goal), goal, start), start.copy(), 0
+    goal, here, tries = np.where(np.isfinite(goal), goal, start), start.copy(), iter(range(200))
     left = set(np.flatnonzero(_ways(start, goal) > 1e-6).tolist())
     for _ in range(14):
         if not left:
@@ -104,10 +98,7 @@ def plan_moves(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator
             yield here
             continue
         step = None
-        for i, via in _vias(space, here, goal, left):
-            tries += 1
-            if tries > 200:
-                break
+        for (i, via), _ in zip(_vias(space, here, goal, left), tries, strict=False):
             if space.is_clear(here, via):
                 end = _replace_legs(via, goal, {i})
                 if space.is_clear(via, end):
