@@ -170,13 +170,11 @@ class AdaptiveGait(Gait):
         if self.changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
             return False
         others = tuple(name for name in plan.legs if name != leg)
-        if state.mode not in ON_FEET or len(others) < FEWEST_LEGS:
-            return False
-        sway, up = self.data.body_place
-        if not is_stance_stable(self.robot, self.data, others):
+        enough = state.mode in ON_FEET and len(others) >= FEWEST_LEGS
+        if not enough or not is_stance_stable(self.robot, self.data, others):
             return False
         state.probed = self.robot.leg_names.index(leg) + 1.0
-        blend_from(self.data, sway, up)
+        blend_from(self.data, *self.data.body_place)
         state.skip_pause = 0.0
         self.data.enter(Mode.SETTLE)
         return True

@@ -98,10 +98,9 @@ class Arrival:
     """
 
     def __init__(self, joints: int, legs: Sequence[int] = ()) -> None:
-        self.legs = list(legs)
         self.angles: np.ndarray | None = None
         self._joints = joints
-        self._waited = self._near_for = self._over_for = 0.0
+        self.expect(legs)
 
     def measure(self, angles: npt.ArrayLike) -> None:
         """Add measured joint angles (n,) [rad], NaN where unknown."""

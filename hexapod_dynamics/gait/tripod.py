@@ -159,10 +159,9 @@ class TripodGait(Gait):
 
     def _reaches(self, length: float) -> bool:
         """Return whether a walk of a period in each of 16 directions, with this stroke [m], brings every foot to its
-        place, with all joints below their speed limit.
+        place, with all joints below 0.8 of their speed limit: the rest is reserved for tracking.
         """
-        scratch, count = self.data.copy(), 32
-        fastest = 0.8 * self.data.parameters.speed_limit  # the rest is reserved for tracking
+        scratch, count, fastest = self.data.copy(), 32, 0.8 * self.data.parameters.speed_limit
         scratch.parameters.speed_limit = fastest
         for angle in np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False):
             state, speed, ticks = scratch.state, 2.0 * length / self.period, []

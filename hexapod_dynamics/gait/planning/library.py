@@ -73,9 +73,7 @@ class RobotLibrary(ABC, Generic[Entry]):
             self._partners: dict[str, str] | None = mirror_partners(robot, masses=self.MASSES)
         except HexapodError:
             self._partners = None  # a robot that is not symmetric: every set needs its own entry
-        self._entries: dict[frozenset[str], Entry] = {}
-        for entry in entries:
-            self.add(entry)
+        self._entries: dict[frozenset[str], Entry] = {self.get_lost_legs(entry): entry for entry in entries}
 
     @abstractmethod
     def get_lost_legs(self, entry: Entry) -> frozenset[str]:

@@ -103,10 +103,8 @@ class Search(PlanEvaluator):
         return best
 
     def _walk(self) -> GaitPlan:
-        count = len(self.names)
-        spread = 0.0 if count == 4 else 0.08
-        twists = self.demands.twists()
-        tries = []
+        count, twists = len(self.names), self.demands.twists()
+        spread, tries = 0.0 if count == 4 else 0.08, []
         for order in self._orders():
             phases = np.array([order.index(i) / count for i in range(count)])
             task = _Task("walk", phases, spread, twists[[0, 6]], TIMINGS["more" if spread else "four"])

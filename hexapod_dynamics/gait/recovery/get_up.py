@@ -49,7 +49,6 @@ class Phase(Enum):
     FAILED = "gave up"
 
 
-ENDED_PHASES = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
 ANNOUNCING_PHASES = (Phase.ANNOUNCED, Phase.BLOCKED)  # phases that announce a motion
 WAITING_PHASES = (*ANNOUNCING_PHASES, Phase.LIES)  # phases that wait for rest, without motion
 
@@ -152,7 +151,7 @@ class GetUp:
     @property
     def active(self) -> bool:
         """Whether it is active."""
-        return self.phase not in ENDED_PHASES
+        return self.phase not in (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
 
     @property
     def doing(self) -> str:
