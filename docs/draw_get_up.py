@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, FallenRobot, draw_joints, draw_truth
 
@@ -30,7 +30,7 @@ def main():
     gait = AdaptiveGait().bind(robot)
     stance = gait.position.copy()
     gait.set_morphology(left)
-    get_up = GetUp(robot, find_get_up_library(robot))
+    get_up = GetUp(robot, GetUpLibrary.load_for_robot(robot))
     fallen = FallenRobot(robot, get_up, truth=draw_truth(random, SEED), actual=left, seed=SEED)
     fallen.drop(0.2, ON_ITS_BACK, draw_joints(stance, random))
     camera, font, frames = Camera(robot), ImageFont.load_default(size=15), []

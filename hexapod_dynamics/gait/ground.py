@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 Vector = TypeVar("Vector", float, complex)
 Twist = Sequence[float]
 BINS = 16
-CALM, LASTING = math.radians(1.2), 12.0  # roughness [rad] of smooth ground, for how long [s]
+# Roughness [rad] of smooth ground, and from which on it is rough; for how long [s] it is smooth until it counts so.
+CALM, ROUGH, LASTING = math.radians(1.2), math.radians(2.0), 12.0
 RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
 DEAD_ZONE = math.radians(4.0)
 MAX_SLOPE = math.radians(25.0)
@@ -99,13 +100,13 @@ class GroundAdaptation:
             self.compare_anew(self.settles or self._changed)
             return
         self.walked_for += dt
-        same = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s]
-        if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, same, strict=True)):
+        (vx, vy, wz), (x, y, turn) = twist, self._twist
+        if abs(vx - x) > 0.01 or abs(vy - y) > 0.01 or abs(wz - turn) > 0.05:  # [m/s, m/s, rad/s]
             self._twist[:] = twist
             self.compare_anew()
         against = tilt - slope
         self._compare_attitude(int(phase * BINS) % BINS, (against.imag, against.real, heading))
-        limit = CALM if self.rough else math.radians(2.0)
+        limit = CALM if self.rough else ROUGH
         self.rough = self.roughness > limit or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
         self._rough_for = self._rough_for + dt if self.rough else 0.0

@@ -7,7 +7,6 @@ tilt limit is larger. Commands are limited for the slope: see `CommandLimits.sea
 
 from __future__ import annotations
 
-import cmath
 import math
 from typing import TYPE_CHECKING
 
@@ -163,9 +162,9 @@ class Terrain:
         """Process the specific force of the body [m/s^2], by which the gait detects whether it makes progress."""
         if self._gait.data.state.sensed == 0.0:
             return
-        across = complex(y, z) * cmath.rect(1.0, self._measured.imag)
-        along = complex(x, across.imag) * cmath.rect(1.0, -self._measured.real)
-        self._force += complex(along.real, across.real)
+        pitch, roll = self._measured.real, self._measured.imag
+        down = math.sin(roll) * y + math.cos(roll) * z
+        self._force += complex(math.cos(pitch) * x + math.sin(pitch) * down, math.cos(roll) * y - math.sin(roll) * z)
         self._forces += 1
 
     # ---- place of the body -------------------------------------------------------------------------------------------
