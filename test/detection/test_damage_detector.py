@@ -80,15 +80,17 @@ def test_a_locked_joint_is_found_with_its_angle_and_told_from_a_limp_one(first_w
     assert took < 1.5 * CYCLE + 0.3
 
 
-def test_a_limp_joint_is_found():
-    blind = walk(2)
+@on_a_copy
+def test_a_limp_joint_is_found(third_walk):
+    blind = third_walk
     blind.break_parts(WHOLE.limp("RM.femur"))
     decision, took = first(blind, 2.0 * CYCLE)
     assert decision.values == {"limp.RM.femur": True} and took < 1.5 * CYCLE
 
 
-def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when_plugged_in():
-    blind = walk(4)
+@on_a_copy
+def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when_plugged_in(first_walk):
+    blind = first_walk
     blind.break_parts(WHOLE.without("RM", "LM"))
     blind.run(0.8)
     assert blind.declared == WHOLE.without("RM", "LM")
@@ -164,9 +166,10 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
     assert np.median(took) <= 2.0 and max(took) <= 2.6
 
 
-def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():
+@on_a_copy
+def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong(third_walk):
     """While the node stood still it lost commands; the walking robot is not what the model expects of them."""
-    blind = walk(6)
+    blind = third_walk
     update, blind.detector.update = blind.detector.update, lambda time: []
     command, blind.detector.command = blind.detector.command, lambda *arguments: None
     blind.run(3.0)

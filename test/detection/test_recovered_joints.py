@@ -9,16 +9,13 @@ from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.simulation import Truth
 
 
-def walk_of(seed):
-    """A walk at 7.7 cm/s, on a robot and ground that differ from the model, that has gone on for 5 s."""
-    truth = Truth(mass=1.03, stiffness=0.94, friction=0.7, slope=1.0, slope_yaw=60.0, rough=0.003, seed=seed)
-    return walking(truth, seed)
-
-
 @pytest.fixture(scope="module")
 def walk():
-    """A walk with which several tests go on, each in a copy of the process."""
-    return walk_of(3)
+    """A walk at 7.7 cm/s, on a robot and ground that differ from the model, that has gone on for 5 s; several tests go
+    on with it, each in a copy of the process.
+    """
+    truth = Truth(mass=1.03, stiffness=0.94, friction=0.7, slope=1.0, slope_yaw=60.0, rough=0.003, seed=3)
+    return walking(truth, 3)
 
 
 @on_a_copy
@@ -35,8 +32,8 @@ def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fre
     assert walk.declared.remaining("RM", "tibia") < 1.0
 
 
-def test_a_joint_that_stays_damaged_is_not_taken_back():
-    walk = walk_of(4)
+@on_a_copy
+def test_a_joint_that_stays_damaged_is_not_taken_back(walk):
     walk.break_parts(WHOLE.limp("RR.femur"))
     walk.run(12.0)
     assert walk.declared == WHOLE.limp("RR.femur")
@@ -106,8 +103,8 @@ def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(wal
     assert walk.declared.is_intact, walk.decisions
 
 
-def test_a_joint_that_stays_locked_is_tried_and_stays_declared():
-    walk = walk_of(5)
+@on_a_copy
+def test_a_joint_that_stays_locked_is_tried_and_stays_declared(walk):
     walk.break_parts(WHOLE.locked("RM.coxa", 0.1))
     walk.run(16.0)
     assert not walk.declared.is_intact and [one.text.partition(":")[0] for one in walk.decisions] == [

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from support.copies import on_a_copy
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.control.walk_permit import WalkPermit
@@ -46,8 +47,20 @@ def walking(**options):
     return world
 
 
-def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_knows_where_it_is():
-    world = walking()
+# Two tests go on with each, in a copy of the process.
+@pytest.fixture(scope="module")
+def declaring():
+    return walking()
+
+
+@pytest.fixture(scope="module")
+def reporting():
+    return walking(detect="report")
+
+
+@on_a_copy
+def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_knows_where_it_is(declaring):
+    world = declaring
     before = world.way
     assert before > 0.2 and world.onboard.decisions == []
     world.break_parts(WHOLE.without("RM", "LM"))
@@ -64,8 +77,9 @@ def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_know
     assert o.state[0] == "ok" and o.diagnostics["damage_detector"][0] == "ok"
 
 
-def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone():
-    world = walking(detect="report")
+@on_a_copy
+def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(reporting):
+    world = reporting
     world.break_parts(WHOLE.without("RM"))
     world.run(1.0)
     for _ in range(8):
@@ -84,8 +98,9 @@ def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(
     assert level == "ok" and "RM missing" in message and values["declared by this node"] == "nothing"
 
 
-def test_a_leg_that_is_put_back_undeclared_may_take_its_time_to_follow_its_commands():
-    world = walking(detect="report")
+@on_a_copy
+def test_a_leg_that_is_put_back_undeclared_may_take_its_time_to_follow_its_commands(reporting):
+    world = reporting
     world.break_parts(WHOLE.without("RM"))
     world.run(2.0)
     world.break_parts(WHOLE.limp("RM.femur"))
@@ -119,8 +134,9 @@ def test_an_emergency_stop_freezes_whatever_is_commanded_and_commands_go_on_slow
     assert np.linalg.norm(world.physics.position - place) > 0.1
 
 
-def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_and_not_kept():
-    world, samples = walking(), itertools.count()
+@on_a_copy
+def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_and_not_kept(declaring):
+    world, samples = declaring, itertools.count()
     accept = world.onboard.imu
     world.onboard.imu = lambda t, force, rate: accept(t, force * (math.nan if next(samples) % 7 == 0 else 1.0), rate)
     world.run(2.0)
