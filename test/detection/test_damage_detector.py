@@ -166,18 +166,6 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
     assert np.median(took) <= 2.0 and max(took) <= 2.6
 
 
-@on_a_copy
-def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong(third_walk):
-    """While the node stood still it lost commands; the walking robot is not what the model expects of them."""
-    blind = third_walk
-    update, blind.detector.update = blind.detector.update, lambda time: []
-    command, blind.detector.command = blind.detector.command, lambda *arguments: None
-    blind.run(3.0)
-    blind.detector.update, blind.detector.command = update, command
-    blind.run(5.0)
-    assert blind.decisions == []
-
-
 def test_without_measurements_commands_or_imu_it_says_what_it_missing_inputs_and_declares_nothing():
     detector = DamageDetector(ROBOT)
     for k in range(150):
