@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Request: TypeAlias = SetBool.Request | Trigger.Request
 Response: TypeAlias = SetBool.Response | Trigger.Response
-PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for the node's start, or for a tick to end
 
 
 class GamePad:
@@ -132,7 +132,7 @@ class Stops:
         except TimeoutError:
             return False, f"{sent}, but the node has not confirmed it within {PATIENCE:g} s"
         except CancelledError:
-            return False, f"{sent}, but the node is ending or not ready yet: call again"
+            return False, f"{sent}, but the node is ending: call again"
         failure = self._session_state.wait()
         return success, f"{message}; a restart of this node may lose it: {failure}" if failure else message
 

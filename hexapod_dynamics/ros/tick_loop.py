@@ -204,16 +204,16 @@ class TickLoop:
         self._polled: list[PolledTopic] = []
         self._slow: list[_Repeated] = []
         self._due = time.monotonic()
-        self._lock, self._running = _FairLock(), False
+        self._lock, self._running, self._begun = _FairLock(), False, threading.Event()
         self._error: Exception | None = None  # of a callback; raised in the thread that ticks
 
     def call(self, function: Callable[[], T], patience: float) -> T:
         """Return function(), called between two ticks; from any thread but those of this loop.
 
-        An exception of the function also ends the node. Raises TimeoutError if a tick or a callback lasts longer than
-        `patience` [s], CancelledError if the loop does not run.
+        An exception of the function also ends the node. Raises TimeoutError if the start of the loop, a tick or a
+        callback takes longer than `patience` [s], CancelledError if the loop has ended.
         """
-        if not self._lock.acquire(timeout=patience):
+        if not (self._begun.wait(patience) and self._lock.acquire(timeout=patience)):
             raise TimeoutError
         try:
             if self._running:
@@ -276,6 +276,7 @@ class TickLoop:
     def run(self, executor: Executor, running: Callable[[], bool]) -> None:
         """Tick while running() is true; it is called ten times a second."""
         self._running, self._error = True, None
+        self._begun.set()
         thread = threading.Thread(target=self._serve, args=(executor,), name="executor", daemon=True)
         thread.start()
         self._due = now = time.monotonic()

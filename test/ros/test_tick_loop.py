@@ -190,11 +190,11 @@ def test_ticks_are_aligned_with_periodic_messages(phase, poll_period):
 
 
 def test_another_thread_calls_functions_between_two_ticks(probe, looped):
-    mine = looped(0.05)
-    with pytest.raises(CancelledError):
-        mine.loop.call(lambda: 1, 10)  # it does not run yet
+    mine, early = looped(0.05), []
+    caller = threading.Thread(target=mine.loop.call, args=(lambda: early.append(1), 10))
+    caller.start()  # as a stop button that is pressed while the node starts
     mine.start()
-    wait_until(lambda: mine.ticks, 10, "it ticks")
+    wait_until(lambda: early, 10, "the early call")
     begin = time.monotonic()
     for _ in range(20):
         mine.loop.call(mine.note, 10)
