@@ -21,6 +21,10 @@ class MorphologyError(HexapodError):
     """An impossible change of morphology; nothing has changed."""
 
 
+class UnboundGaitError(HexapodError, AttributeError):
+    """A gait without a robot was commanded or read."""
+
+
 class ReachError(HexapodError):
     """A foot target that the leg cannot reach."""
 

@@ -98,7 +98,7 @@ class AdaptiveGait(Gait):
 
     def copy(self) -> AdaptiveGait:
         """Return an independent gait of the same settings in the same state; it has no worker."""
-        if self.robot is None:
+        if not self.is_bound:
             return self.copy_without_worker()
         self.changes.finish()
         twin = self.copy_without_worker()
@@ -107,9 +107,11 @@ class AdaptiveGait(Gait):
 
     def copy_without_worker(self) -> AdaptiveGait:
         """Return a copy as it is, which changes its plan independently and at once."""
-        twin, shared = object.__new__(type(self)), [self.robot, self.settings, self._plans, self.planner]
-        if self.robot is not None:
-            shared += [self.used, self.plan, self.morphology, self.changes.target, self.changes.choice.library]
+        twin = object.__new__(type(self))
+        shared: list[object] = [self.settings, self._plans, self.planner]
+        if self.is_bound:
+            shared += [self.robot, self.used, self.plan, self.morphology]
+            shared += [self.changes.target, self.changes.choice.library]
         memo = {id(self): twin, **{id(one): one for one in shared}, id(self.worker): None}
         vars(twin).update(copy.deepcopy(vars(self), memo))
         return twin

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, UnboundGaitError
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:
@@ -34,18 +34,29 @@ class Gait(ABC):
         position, velocity = gait.step(0.02)
 
     After `bind`, `step` allocates nothing; the arrays that it returns belong to the gait and are overwritten by the
-    next step. `robot` is None before `bind`; `morphology` is None for an intact robot. data: memory of the compiled
-    core, made by `bind`, with at least start, position, velocity (n,) and state. A gait without it overrides the
-    properties that read it.
+    next step. `bind` sets `robot`, and `data`: memory of the compiled core with at least start, position, velocity
+    (n,) and state; a gait without it overrides the properties that read it. `morphology` is None for an intact robot.
     """
 
-    robot: Robot | None = None
+    robot: Robot
     morphology: Morphology | None = None
     period: float = 1.0
     nominal_velocity: float  # [m/s] of the nominal walk, forward
-    data: Any = None
+    data: Any
 
     # ---- set up ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether `bind` has been called."""
+        return "robot" in vars(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if self.is_bound:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            raise UnboundGaitError(f"{type(self).__name__}: call bind(robot) first; before that it has no {name!r}")
 
     @abstractmethod
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:

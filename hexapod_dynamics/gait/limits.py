@@ -131,7 +131,7 @@ class CommandLimits(PlanEvaluator):
         return best
 
     def search_inclines(
-        self, wanted: np.ndarray, level: Conditions, lift: float, drop: tuple[float, float]
+        self, wanted: np.ndarray, level: Conditions, lift: float | None, drop: tuple[float, float]
     ) -> Iterator[Incline | None]:
         """Find the Incline of a slope for a wanted twist, one candidate per step; yield the result last. The twist
         counts as at most what is possible under the Conditions of level ground.

@@ -174,9 +174,9 @@ class PlanChanger:
         if not self.arrival.legs or gait.changing:
             return
         over_for = self.arrival.advance(gait.data.legs, dt)
-        walks = plan is not None and plan.kind != "row" and gait.data.state.mode == Mode.WALK
+        walks = plan if plan is not None and plan.kind != "row" and gait.data.state.mode == Mode.WALK else None
         late = over_for >= 3.0  # [s]: it may stop even on unstable feet
-        if over_for > 0.0 and (not walks or late or is_stance_stable(gait.robot, gait.data, plan.legs)):
+        if over_for > 0.0 and (walks is None or late or is_stance_stable(gait.robot, gait.data, walks.legs)):
             self.change(self.target, arrived=True)
 
     def _make(self, make: Callable[[PlanChanger], None]) -> None:
@@ -203,10 +203,11 @@ class PlanChanger:
         If it failed, the gait goes on with the plan that it has, and `report` gives the reason. If the robot's action
         has changed meanwhile, the change is requested again.
         """
-        if not self._gait.changing:
+        worker = self._gait.worker
+        if worker is None or not worker.busy:
             return
         try:
-            made = self._gait.worker.wait() if wait else self._gait.worker.poll()
+            made = worker.wait() if wait else worker.poll()
         except Exception as error:
             self.failure = f"no change of plan: {type(error).__name__}: {error}; the gait goes on with its plan"
             self.target = self._gait.morphology
@@ -222,7 +223,7 @@ class PlanChanger:
 
     def finish(self) -> None:
         """Wait for a pending change and adopt it, because a copy has no worker; no tick calls this."""
-        while self._gait.changing and not self._gait.worker.closed:
+        while (worker := self._gait.worker) is not None and worker.busy and not worker.closed:
             self.adopt(wait=True)
 
     # ---- a change, made on a copy that is discarded afterwards -------------------------------------------------------

@@ -227,7 +227,7 @@ class Terrain:
         high = ground.share if self._gait.limiter.high else 0.0
         self._lifted += limit_length(high - self._lifted, dt / RAISING)
         data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
-        if rows:
+        if rows and plan is not None:
             more = self._lifted * ROWING_RISE
             data.plan.rise, data.plan.height = plan.rise + more, plan.height + more
         most = settings.tilt_limit * (1.0 + ground.leeway)  # feet that stand on obstacles tilt the body

@@ -85,7 +85,7 @@ class TripodGait(Gait):
         """Return `copy` as a gait of another class."""
         twin = object.__new__(kind)
         vars(twin).update(vars(self))
-        if self.robot is not None:
+        if self.is_bound:
             twin.data = self.data.copy()
         return twin
 

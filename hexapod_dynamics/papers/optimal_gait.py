@@ -215,13 +215,14 @@ class OptimalGait(TripodGait):
             p = (self.data.state.phase + self.data.legs["phase"][i]) % 1.0
             swinging = self.walking and p >= 0.5
             plan = self.plans.get(i)
+            self._swinging[i], lifted_off = swinging, not self._swinging[i]
             if plan is None or not swinging:
                 self._weights[i] = 0.0
-            elif steady and not self._swinging[i]:
+                continue
+            if steady and lifted_off:
                 self._weights[i] = 1.0  # at lift-off both swings have the same position and rate
             elif not steady and self._weights[i] > 0.0:
                 self._weights[i] = max(0.0, self._weights[i] - dt / 0.1)  # a plan that no longer fits is faded out
-            self._swinging[i] = swinging
             if self._weights[i] > 0.0:
                 self._follow(i, plan, 2.0 * p - 1.0)
         return self.position, self.velocity
@@ -284,7 +285,7 @@ class OptimalGait(TripodGait):
         """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
         twin = self.copy_as(OptimalGait)
         twin.planner = ImmediatePlanner()
-        if self.robot is not None:
+        if self.is_bound:
             twin.forget_plans()
             twin.step(0.0)
         return twin

@@ -39,7 +39,7 @@ def simulate_many(
     """
     report = _report if progress is None else progress
     gait = TripodGait() if gait is None else gait.copy()
-    if gait.robot != robot:
+    if not gait.is_bound or gait.robot != robot:
         gait.bind(robot)
     options |= {"gait": gait, "timestep": timestep}
     own: AbstractContextManager[Executor] = (

@@ -93,7 +93,7 @@ class RobotSimulator(ABC):
     def _start_gait(self, gait: Gait) -> Gait:
         """Return a copy of the gait for this robot, in its nominal walk unless it has been commanded."""
         gait = gait.copy()
-        if gait.robot is None or gait.robot != self.robot:
+        if not gait.is_bound or gait.robot != self.robot:
             gait.bind(self.robot)
         if not gait.commanded:
             gait.reset(walking=True)

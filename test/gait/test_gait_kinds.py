@@ -65,3 +65,14 @@ def test_a_kind_whose_plan_failed_is_tried_again_when_it_is_asked_for_again(monk
 def test_an_unknown_kind_is_refused_with_those_there_are():
     with pytest.raises(HexapodError, match="'gallop': allowed are auto, tripod"):
         make_gait("gallop", VALUES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gait_without_a_robot_says_what_comes_first(kind):
+    gait = make_gait(kind, VALUES)
+    for use in (lambda: gait.step(0.02), gait.walk, gait.reset, lambda: gait.robot, lambda: gait.walking):
+        with pytest.raises(HexapodError, match=r"call bind\(robot\) first"):
+            use()
+    assert not gait.is_bound and not hasattr(gait.copy(), "robot")
+    assert not hasattr(gait.bind(Robot.jethexa()), "rowing")
+    gait.close()

@@ -225,7 +225,7 @@ def test_damage_in_mid_walk_is_in_the_next_step_and_nothing_leaps():
 def test_a_gait_is_copied_and_can_be_steered():
     gait = TripodGait()
     first, again = Simulator(ROBOT, gait=gait).run(0.5), Simulator(ROBOT, gait=gait).run(0.5)
-    assert np.array_equal(first.position, again.position) and gait.robot is None
+    assert np.array_equal(first.position, again.position) and not gait.is_bound
     gait.bind(ROBOT)
     assert np.array_equal(Simulator(ROBOT, gait=gait).run(0.5).position, first.position)
     gait.command(0.0, 0.04, 0.0)  # commanded while it stands: starts from there

@@ -70,9 +70,9 @@ class RobotLibrary(ABC, Generic[Entry]):
     def __init__(self, robot: Robot, entries: Iterable[Entry] = ()) -> None:
         self.robot = robot
         try:
-            self._partners: dict[str, str] | None = mirror_partners(robot, masses=self.MASSES)
+            self._partners = mirror_partners(robot, masses=self.MASSES)
         except HexapodError:
-            self._partners = None  # a robot that is not symmetric: every set needs its own entry
+            self._partners = {}  # a robot that is not symmetric: every set needs its own entry
         self._entries: dict[frozenset[str], Entry] = {self.get_lost_legs(entry): entry for entry in entries}
 
     @abstractmethod
@@ -92,7 +92,7 @@ class RobotLibrary(ABC, Generic[Entry]):
     def _images(self, lost: Iterable[str]) -> list[frozenset[str]]:
         """Return a set of legs and its mirror image."""
         gone, partners = frozenset(lost), self._partners
-        return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
+        return [gone] if not partners else [gone, frozenset(partners[name] for name in gone)]
 
     def __len__(self) -> int:
         return len(self._entries)

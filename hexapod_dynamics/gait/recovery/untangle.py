@@ -97,7 +97,7 @@ def plan_moves(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator
             left -= group
             yield here
             continue
-        step = None
+        step: tuple[int, np.ndarray, np.ndarray | None] | None = None
         for (i, via), _ in zip(_vias(space, here, goal, left), tries, strict=False):
             if space.is_clear(here, via):
                 end = _replace_legs(via, goal, {i})
@@ -108,12 +108,12 @@ def plan_moves(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator
             yield None
         if step is None:
             break
-        i, via, end = step
+        i, via, last = step
         yield via
         here = via
-        if end is not None:
-            yield end
-            here = end
+        if last is not None:
+            yield last
+            here = last
             left -= {i}
     yield _replace_legs(here, goal, left)
 

@@ -97,10 +97,15 @@ class MotionProblem:
             refuse(not 0 < self.duration < np.inf, f"duration is {self.duration} s, allowed: above 0")
         self._refuse_what_no_motion_keeps()
 
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates (2, n) at start and end."""
+        return np.array((self.start_rate, self.end_rate))
+
     def _refuse_what_has_no_best_time(self) -> None:
         """Raise DynamicsError if the time has no minimum: it needs a lower bound and two different postures."""
         refuse(self.effort == 1, "effort alone has no best time: give a duration or an effort below 1")
-        same = np.array_equal(self.start, self.end) and np.array_equal(self.start_rate, self.end_rate)
+        same = np.array_equal(self.start, self.end) and np.array_equal(*self.rates)
         refuse(
             same and not self.paths,
             f"start and end are the same posture {self.start.tolist()}: the best time is 0; give a duration, or two "
@@ -279,9 +284,9 @@ class _Grid:
     def points(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         """Return all control points, T, and the derivative of the points by T (end rates are per second)."""
         p, n = self.problem, len(self.problem.chain)
-        T = x[-1] if self.free_time else p.duration
+        T = p.duration or x[-1]
         free = (x[:-1] if self.free_time else x).reshape(-1, n)
-        ends = np.stack((p.start_rate, -p.end_rate)) * self.end_step
+        ends = p.rates * [[1.0], [-1.0]] * self.end_step
         points = np.concatenate(([p.start, p.start + ends[0] * T], free, [p.end + ends[1] * T, p.end]))
         by_T = np.zeros(points.shape)
         by_T[1], by_T[-2] = ends
