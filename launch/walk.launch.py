@@ -187,7 +187,8 @@ def checked(context):
     """Return the checked launch arguments as values; a wrong one raises RuntimeError before any node starts."""
     given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS}
     # An including launch file may push a namespace.
-    within = os.path.join("/", context.launch_configurations.get("ros_namespace", ""), given["namespace"])
+    pushed = context.launch_configurations.get("ros_namespace", "")
+    given["namespace"] = os.path.join("/", pushed, given["namespace"]).rstrip("/")
     hardware, simulated = given["hardware"], given["hardware"] == "sim"
     for name, in_simulation, real in AUTO:
         if given[name] == "auto":
@@ -209,7 +210,7 @@ def checked(context):
     faults, truth = {}, ""
     about_the_robot = ("robot", "damage", "faults", "truth", "params_file")
     if given["physics"] == "mujoco" or any(given[name] for name in about_the_robot):
-        faults, truth = checked_robot(given, lost, within)
+        faults, truth = checked_robot(given, lost)
     for name, default in (("faults", ""), ("physics", "built_in"), ("truth", ""), ("bus", "lx")):
         if given[name] != default and not simulated:
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
@@ -241,7 +242,7 @@ def checked_port(text, view):
 
 
 @in_one_line()
-def checked_robot(given, lost, namespace):
+def checked_robot(given, lost):
     """Return {fault: value} and the truth as text, once all that concerns the robot is valid, and the parameter file.
 
     Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
@@ -267,7 +268,7 @@ def checked_robot(given, lost, namespace):
     if path := given["params_file"]:
         if not os.path.isfile(path):
             raise HexapodError(f"params_file:={path}: there is no such file; give a YAML file's path")
-        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"), namespace=namespace)
+        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"), namespace=given["namespace"])
     return faults, truth.describe()
 
 
@@ -410,11 +411,9 @@ def parameter_file(nodes, namespace):
     """Return the path of a file with the parameters {node: {name: value}} of nodes in one process.
 
     The argument `-p node:name:=value` would set them in the root namespace only. The section with a node's full name
-    counts more than those of other files; that with a wildcard is for a namespace that an including file adds.
+    counts more than those of other files.
     """
-    named = {node: {"ros__parameters": values} for node, values in nodes.items() if values}
-    prefix = f"/{namespace.strip('/')}".rstrip("/")
-    sections = {f"{place}/{node}": section for place in ("/**", prefix) for node, section in named.items()}
+    sections = {f"{namespace}/{node}": {"ros__parameters": values} for node, values in nodes.items() if values}
     with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".yaml", delete=False) as file:
         json.dump(sections, file)  # JSON is YAML
     atexit.register(os.unlink, file.name)

@@ -115,8 +115,9 @@ def stop_robot(namespace: str) -> str:
 
 def _stop_all(say: Callable[[str], object]) -> None:
     for namespace in _Launch.namespaces:
-        name, ends = f" of {namespace}" if namespace else "", "`ros2 run hexapod_dynamics stop --resume` ends it"
-        say(f"space bar, emergency stop{name}: {stop_robot(namespace)}; {ends}")
+        of, which = (f" of {namespace}", f" --namespace {namespace}") if namespace else ("", "")
+        ends = f"`ros2 run hexapod_dynamics stop --resume{which}` ends it"
+        say(f"space bar, emergency stop{of}: {stop_robot(namespace)}; {ends}")
 
 
 def listen(namespace: str, say: Callable[[str], object]) -> bool:

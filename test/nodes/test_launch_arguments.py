@@ -142,6 +142,11 @@ def test_only_the_simulated_robot_starts_to_walk_by_itself(launch_file, name):
     assert launch_file.checked(declared(launch_file, hardware=name, velocity="0.05"))["velocity"] == 0.05
 
 
+@pytest.mark.parametrize("given, full", [("", "/left"), ("arm", "/left/arm"), ("/arm", "/arm")])
+def test_a_namespace_of_an_including_file_is_that_of_the_stop_key_too(launch_file, given, full):
+    assert launch_file.checked(declared(launch_file, ros_namespace="/left", namespace=given))["namespace"] == full
+
+
 def test_with_a_real_robot_no_simulator_is_started(launch_file, monkeypatch):
     monkeypatch.setattr(launch_file, "Node", lambda **options: options["executable"])
     nodes = launch_file.nodes(declared(launch_file, hardware="jethexa", namespace="real"))
