@@ -43,7 +43,7 @@ FAULTS = {
     "servo.duplicate": Fault("", 'two joints, "a b": the servo of a has the id of b'),
     "servo.hot": Fault("", "joints whose servos are too hot and exert no torque"),
     "servo.power": Fault(True, "supply of all servos; off: no torque and no answers; on again: reset"),
-    "battery.voltage": Fault(11.8, "supply of all servos [V]; below 9 they exert no torque", 0.0, 14.0),
+    "battery.voltage": Fault(11.8, "supply of all servos [V]; below 9 (feetech: 4) no torque", 0.0, 14.0),
     "board.refuse_rate": Fault(0.0, "share of the answers of an STM32 board that report a failure", 0.0, 1.0),
     "board.mute": Fault(False, "the STM32 board neither hears nor speaks"),
     "board.reset": Fault(False, "set to true: the STM32 board restarts once, as its RTS line does"),

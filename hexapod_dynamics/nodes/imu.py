@@ -54,7 +54,7 @@ class ImuNode(RobotNode):
         )
         if self.imu.filter_name != VqfFilter.name:
             self.get_logger().warning(
-                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 3)"
+                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, Other boards)"
             )
         self._stamps = StampConverter()
         self._settings, self._orientation_variance = settings, values.read("orientation_stddev", float) ** 2

@@ -74,7 +74,7 @@ class GettingUp:
         if not fallen:
             raise HexapodError("the robot has not fallen")
         if not self.executes:
-            raise HexapodError("servos does not execute commands: it was stopped, or is not there (`stop --resume`)")
+            raise HexapodError("servos does not execute commands: /diagnostics says why, and what ends that")
         if t - self._imu_time > OLDEST_IMU:
             raise HexapodError("imu/data with an orientation is needed, and does not come")
         self._get_up.begin(gait, self._morphology)

@@ -25,7 +25,7 @@ SETTINGS = (
     _make_setting("step_height", "lift of the swinging foot"),
     _make_setting("body_height", "height of the hips over the feet"),
     _make_setting("period", "time of a whole cycle, from 0.3; 0: as the gait chooses", 0.0),
-    _make_setting("yaw_hold", "gait auto: keeps the heading by the IMU's yaw"),
+    _make_setting("yaw_hold", f"keeps the heading by IMU, {_OF_ADAPTIVE}"),
     _make_setting("acceleration", f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
     _make_setting("turning", f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
     _make_setting("weighing_sway", f"sway of the body while a load is weighed (docs/identify.md), {_OF_ADAPTIVE}"),

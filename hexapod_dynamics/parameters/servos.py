@@ -56,7 +56,7 @@ CONTROL_PARAMETERS = (
     ),
 )
 _LOW = f"supply voltage below which, after {SupplyLimits.patience:g} s,"
-_RELEASE = "torque is switched off [V]; below 9 V the servos switch it off themselves"
+_RELEASE = "torque is switched off [V]; below 9 V LX servos switch it off themselves"
 _SIT_POSE = (
     "joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold"
 )

@@ -200,7 +200,7 @@ class SessionState:
         try:
             file.write(values)
         except (OSError, HexapodError) as error:
-            self._fail(f"{error}; free space in {file.path.parent}")
+            self._fail(f"{error}; {file.path.parent} has to be writable, with free space")
             return
         self._failed = False
         if lost:

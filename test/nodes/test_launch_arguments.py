@@ -138,8 +138,9 @@ def declared(launch_file, **given):
 
 @pytest.mark.parametrize("name", ["jethexa", "jethexa_orin", "dynamixel", "feetech", "topics", "sim"])
 def test_only_the_simulated_robot_starts_to_walk_by_itself(launch_file, name):
-    assert launch_file.checked(declared(launch_file, hardware=name))["velocity"] == (0.077 if name == "sim" else 0.0)
-    assert launch_file.checked(declared(launch_file, hardware=name, velocity="0.05"))["velocity"] == 0.05
+    given = {"hardware": name, "robot": str(ROOT / "config" / "phantomx.yaml")}
+    assert launch_file.checked(declared(launch_file, **given))["velocity"] == (0.077 if name == "sim" else 0.0)
+    assert launch_file.checked(declared(launch_file, **given, velocity="0.05"))["velocity"] == 0.05
 
 
 @pytest.mark.parametrize("given, full", [("", "/left"), ("arm", "/left/arm"), ("/arm", "/arm")])

@@ -46,7 +46,7 @@ def explain_open_error(port: str, error: Exception) -> str:
     if number in (11, 16) or "lock" in str(error):
         return (
             f"servo port {port} is in use by another process: on a JetHexa stop the vendor's autostart "
-            "(systemctl stop jethexa_bringup; on an Orin ~/.stop_ros.sh) and nvgetty"
+            "(sudo systemctl stop jethexa_bringup, on an Orin start_app_node) and nvgetty"
         )
     return f"servo port {port} cannot be opened: {error}"
 

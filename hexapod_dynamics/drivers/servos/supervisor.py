@@ -325,7 +325,7 @@ class ServoSupervisor:
         elif stop.mode == SIT:
             found.append(("warn", f"sitting down: {stop.reason}"))
         elif off:
-            found.append(("warn", "torque is off"))
+            found.append(("warn", "torque is off: ~/torque with true switches it on, then ~/follow"))
         elif stop.mode == HOLD:
             found.append(("warn", f"holding where it stands, {stop.reason}: ~/follow lets joint_commands move it"))
         else:
