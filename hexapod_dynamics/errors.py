@@ -92,6 +92,20 @@ def require_positive(
                 raise error(f"{name}: given {value!r}, a finite number {'from' if zero else 'above'} 0 is needed")
 
 
+def require_instance(name: str, given: object, kind: type, error: type[HexapodError] = HexapodError) -> None:
+    """Raise `error` unless the value of an argument is of a class, whose MADE_BY, if any, tells how to make one."""
+    if not isinstance(given, kind):
+        made_by = getattr(kind, "MADE_BY", f"{kind.__name__}(...) makes one")
+        raise error(f"{name}: {given!r} given, a {kind.__name__} needed ({made_by})")
+
+
+def is_finite(value: object) -> bool:
+    """Whether a value is a finite number, Python's or numpy's."""
+    from numbers import Real  # not above, so that `stop` starts fast
+
+    return isinstance(value, Real) and value - value == 0  # NaN for what is not finite
+
+
 def find_nearest(name: str, known: Iterable[str]) -> str:
     """Return the nearest of some known names; the first in the alphabet if none resembles `name`, "" without any."""
     import difflib

@@ -25,6 +25,7 @@ from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.timing import Timing
+from hexapod_dynamics.dynamics.checks import check_robot
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
@@ -66,10 +67,9 @@ class DamageDetector:
         weights: Weights | None = None,
         network: Stepping | None = None,
     ) -> None:
-        self.robot = robot
+        self.robot, self.morphology = robot, Morphology.whole(robot)
         self.settings = s = settings or DetectorSettings()
         self.weights = weights or Weights.load_for_robot(robot)
-        self.morphology = Morphology.whole(robot)
         legs = len(robot.legs)
         self._network = network or Network(self.weights, legs)
         self.features = FeatureExtractor(robot, s)
@@ -140,6 +140,7 @@ class DamageDetector:
         """Adopt the declared morphology; values that this detector declared, but that were changed since, are no
         longer its own.
         """
+        check_robot(self.robot, morphology)
         if morphology == self.morphology:
             return
         self.decisions.follow(self.morphology, morphology)

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import EllipsisType
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core._core import FARTHEST_POSITION, is_rotation
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.errors import DynamicsError, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 
 
 def require_robot(robot: object) -> Robot:
     """Return a robot; DynamicsError for anything else."""
-    if not isinstance(robot, Robot):
-        raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
-    return robot
+    require_instance("robot", robot, Robot, DynamicsError)
+    return cast(Robot, robot)
 
 
 def check_robot(robot: Robot, morphology: object, name: str = "morphology") -> None:
     """Raise DynamicsError unless `morphology` is one of this robot; name: of the argument."""
-    if not isinstance(morphology, Morphology):
-        raise DynamicsError(
-            f"{name}: {morphology!r} given, a Morphology needed (of the whole robot: Morphology.whole(robot))"
-        )
+    require_instance(name, morphology, Morphology, DynamicsError)
+    morphology = cast(Morphology, morphology)
     if morphology.robot is not robot and morphology.robot != robot:
         raise DynamicsError(
             f"morphology of robot {morphology.robot.name!r} given to the model of {robot.name!r}; "
             "make it from the model's own robot"
         )
+
+
+def check_joint(robot: Robot, joint: object) -> None:
+    """Raise DynamicsError unless `joint` is the index of one of the robot's joints."""
+    whole_number = isinstance(joint, int | np.integer) and not isinstance(joint, bool)
+    if not (whole_number and 0 <= cast(int, joint) < robot.joint_count):
+        last = robot.joint_count - 1
+        raise DynamicsError(f"joint: {joint!r} given, an index from 0 to {last} in robot.joint_names needed")
 
 
 def check_positions(q: np.ndarray, names: Sequence[str]) -> None:

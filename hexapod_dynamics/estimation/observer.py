@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.dynamics.checks import check_robot, require_robot
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.filters import UNREAD_AFTER, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
@@ -73,7 +74,7 @@ class Observer:
 
     def __init__(self, robot: Robot, settings: ObserverSettings | None = None, spread: PoseDrift | None = None) -> None:
         self.settings = s = settings or ObserverSettings()
-        self.robot, self.count = robot, robot.joint_count
+        self.robot, self.count = robot, require_robot(robot).joint_count
         self.steps_ahead = round(s.horizon / HORIZON_PERIOD)  # rows that `predict_path` returns
         self._ahead = np.arange(1, self.steps_ahead + 1) * HORIZON_PERIOD
         self.model = model = Predictor(
@@ -234,6 +235,7 @@ class Observer:
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the declared damage."""
+        check_robot(self.robot, morphology)
         latest = self._latest(self.q)
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.background import LatestCall
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, require_instance
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.limits import Limiter
@@ -80,6 +80,7 @@ class AdaptiveGait(Gait):
 
         Raises HexapodError for a robot with fewer than three legs, and for a body height or step height out of reach.
         """
+        require_instance("robot", robot, Robot)
         if len(robot.legs) < FEWEST_LEGS:
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
@@ -131,8 +132,10 @@ class AdaptiveGait(Gait):
         to their new places while its belly carries it, stands up and walks on. With a worker the change is
         computed in parallel to the walk, and a `step` applies it.
         """
-        whole = Morphology.whole(self.robot)
-        if (self.changes.target or whole) != (morphology or whole):
+        target, whole = self.changes.target, Morphology.whole(self.robot)
+        if morphology is not None:
+            require_instance("morphology", morphology, Morphology)
+        if (target or whole) != (morphology or whole):
             self.changes.change(morphology)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
@@ -166,9 +169,9 @@ class AdaptiveGait(Gait):
         nothing, if the robot cannot: while it sits, rows or presses already, or if the other feet do not support
         the body.
         """
+        state, plan = self.data.state, self.plan
         if leg not in self.robot.leg_names:
             raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
-        state, plan = self.data.state, self.plan
         if self.changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
             return False
         others = tuple(name for name in plan.legs if name != leg)

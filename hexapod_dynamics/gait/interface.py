@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import HexapodError, UnboundGaitError
+from hexapod_dynamics.dynamics.checks import as_array
+from hexapod_dynamics.errors import HexapodError, UnboundGaitError, is_finite
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Gait(ABC):
     period: float = 1.0
     nominal_velocity: float  # [m/s] of the nominal walk, forward
     data: Any
+    MADE_BY = "TripodGait() and AdaptiveGait() make one, make_gait(kind, DEFAULTS) one of a named kind"
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
@@ -83,9 +85,7 @@ class Gait(ABC):
         self.step(0.0)
         if joints is None:
             return
-        joints = np.asarray(joints, float)
-        if joints.shape != self.position.shape or not np.isfinite(joints).all():
-            raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
+        joints = as_array("joints", joints, self.position.shape)
         furthest = float(np.abs(self.position - joints).max())
         self.data.start[:] = joints
         self.data.state.blend_time = furthest / (0.1 * self.robot.servo.speed_limit)
@@ -123,7 +123,7 @@ class Gait(ABC):
 
     def check_step(self, dt: float) -> None:
         """Raise HexapodError unless dt [s] is 0 to a quarter period."""
-        if not 0.0 <= dt <= 0.25 * self.period:
+        if not is_finite(dt) or not 0.0 <= dt <= 0.25 * self.period:
             raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
@@ -233,7 +233,6 @@ class Gait(ABC):
 
 def finite_twist(vx: float, vy: float, wz: float) -> np.ndarray:
     """Return a command (3,) [m/s, m/s, rad/s]; HexapodError for values that are not finite."""
-    command = np.array([vx, vy, wz], float)
-    if not np.isfinite(command).all():
+    if not all(map(is_finite, (vx, vy, wz))):
         raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers needed; the last command stays")
-    return command
+    return np.array([vx, vy, wz], float)

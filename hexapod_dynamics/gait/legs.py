@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from hexapod_dynamics.core import _core
+from hexapod_dynamics.errors import require_instance
 from hexapod_dynamics.kinematics import knee_cosines, link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -18,9 +19,11 @@ def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
     Missing links have no mass; links are as long as in the intact robot unless they are shortened. Raises
     HexapodError for a leg that does not consist of coxa, femur and tibia.
     """
+    require_instance("robot", robot, Robot)
     table = _intact_table(robot).copy()
     if morphology is None:
         return table
+    require_instance("morphology", morphology, Morphology)
     for row, leg in zip(table, robot.legs, strict=True):
         for k, link in enumerate(leg.links):
             remaining = morphology.remaining(leg.name, link.name)

@@ -63,8 +63,8 @@ class TripodGait(Gait):
 
         Raises HexapodError if a leg has another structure or the nominal step is out of reach.
         """
-        self.robot = robot
         self.data = _core.Tripod(leg_table(robot))
+        self.robot = robot
         parameters = self.data.parameters
         for name in ("period", "response_time", "step_height", "step_depth"):
             setattr(parameters, name, getattr(self, name))
@@ -95,8 +95,8 @@ class TripodGait(Gait):
         A missing leg or joint keeps its entry in `position`, which is not used; a locked joint is held at its angle.
         The remaining links of a leg move as in the intact leg.
         """
-        self.morphology = morphology
         legs, table = self.data.legs, leg_table(self.robot, morphology)
+        self.morphology = morphology
         legs["free"], legs["held"] = table["free"], table["held"]
         legs["lengths"] = np.where(table["mass"][:, 2:] > 0.0, table["lengths"], leg_table(self.robot)["lengths"])
 

@@ -58,8 +58,8 @@ def suspended_exercise(robot: Robot) -> Exercise:
 
     Raises IdentificationError if a joint's limits leave no room.
     """
-    rest = np.array([_middle(leg, k) for leg in robot.legs for k in range(len(leg.joints))])
     model = WholeBodyModel(robot)
+    rest = np.array([_middle(leg, k) for leg in robot.legs for k in range(len(leg.joints))])
     longest = max(len(leg.joints) for leg in robot.legs)
     part = PAUSE + WAVE_TIME + STEP_TIME
     time = np.arange(0.0, longest * part + PAUSE, PERIOD)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, shorten
+from hexapod_dynamics.errors import HexapodError, is_finite, shorten
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
@@ -241,8 +241,8 @@ class JointInput:
     def refusal(self, joint: int, angle: float) -> str:
         """Return why an angle of a joint (index) is no measured one [rad]; empty if it may be."""
         name, limits = self._names[joint], self._limits[joint]
-        if not math.isfinite(angle):
-            return f"{name}: {angle} is no angle"
+        if not is_finite(angle):
+            return f"{name}: {angle!r} is no angle"
         if not limits.lower - FARTHEST_READING <= angle <= limits.upper + FARTHEST_READING:
             bounds = f"whose limits are {limits.lower:.4g} and {limits.upper:.4g}"
             return f"{angle:.4g} rad for {name}, {bounds}: are these degrees?"

@@ -12,7 +12,8 @@ import numpy as np
 
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
 from hexapod_dynamics.drivers.servos.health import RECONNECTED
-from hexapod_dynamics.errors import HexapodError, MorphologyError
+from hexapod_dynamics.dynamics.checks import as_floats, check_joint
+from hexapod_dynamics.errors import HexapodError, MorphologyError, is_finite, require_instance, require_positive
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
@@ -127,14 +128,19 @@ class Onboard:
         for name, given, allowed in (("detect", detect, DETECT), ("get_up", get_up, GET_UP)):
             if given not in allowed:
                 raise HexapodError(f"{name} is {given!r}: allowed are {', '.join(allowed)}")
-        if not isinstance(robot, Robot):
-            raise HexapodError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
-        if not isinstance(gait, (str, Gait)):
-            raise HexapodError(f"gait: {gait!r} given, the name of a kind or a Gait needed")
+        require_instance("robot", robot, Robot)
+        if not isinstance(gait, str):
+            require_instance("gait", gait, Gait)
+        for name, part, kind in (
+            ("detector", detector, DamageDetector),
+            ("prediction", prediction, PredictionSettings),
+        ):
+            if part is not None:
+                require_instance(name, part, kind)
+        require_positive({"reads_a_second": reads_a_second})
         self.robot, n = robot, robot.joint_count
         self._joint_input = JointInput(robot, Faults())
-        kind = gait if isinstance(gait, str) else "auto"
-        settings = GaitControlSettings(kind, DEFAULTS, brace=braces, get_up=get_up)
+        settings = GaitControlSettings(gait if isinstance(gait, str) else "auto", DEFAULTS, brace=braces, get_up=get_up)
         self.parts = ProgramParts(
             Imu(robot, tell=lambda text: self._report("info", text)),
             Servos(robot, tell=lambda text: self._report("warn", text), reads_a_second=reads_a_second),
@@ -165,19 +171,24 @@ class Onboard:
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def command(self, t: float, vx: float, vy: float, wz: float) -> None:
-        """Walk with a twist [m/s, m/s, rad/s] of the body, as `cmd_vel`: repeated at least once a second."""
+        """Walk with a twist [m/s, m/s, rad/s] of the body, as `cmd_vel`: repeated at least once a second.
+
+        One that is no finite numbers is a fault that `state` names; the last one stays, as long as it may.
+        """
         _check_time(t)
         self.parts.gait.command(t, (vx, vy, wz))
 
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
         _check_time(t)
+        sample = []
         for name, given in (("acceleration", acceleration), ("angular_velocity", angular_velocity)):
-            if np.shape(given) != (3,):
+            sample.append(as_floats(name, given, "{value} given, three numbers needed").tolist())
+            if np.shape(sample[-1]) != (3,):
                 raise HexapodError(f"{name}: {given!r} given, three numbers needed")
         if math.isfinite(self._time):
             self.parts.imu.check_clock(self._time, self._time - t)
-        reading = self.parts.imu.sample(t, acceleration, angular_velocity)
+        reading = self.parts.imu.sample(t, *sample)
         if reading is None:
             return
         self._newest = reading
@@ -222,8 +233,11 @@ class Onboard:
         self.parts.gait.ask_to_get_up(self._time)
 
     def emergency_stop(self, on: bool) -> None:
-        """Freeze the pose at once until called with False."""
-        self.parts.servos.supervisor.emergency_stop(on)
+        """Freeze the pose at once until called with False; so does what is neither, with a HexapodError."""
+        is_known = isinstance(on, bool | np.bool_)
+        self.parts.servos.supervisor.emergency_stop(not is_known or bool(on))
+        if not is_known:
+            raise HexapodError(f"on: {on!r} given, True or False needed; the pose is frozen")
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -250,10 +264,7 @@ class Onboard:
 
     def _check_joint(self, t: float, joint: int) -> None:
         _check_time(t)
-        count = self.robot.joint_count
-        whole_number = isinstance(joint, int | np.integer) and not isinstance(joint, bool)
-        if not (whole_number and 0 <= joint < count):
-            raise HexapodError(f"joint: {joint!r} given, an index from 0 to {count - 1} in robot.joint_names needed")
+        check_joint(self.robot, joint)
 
     def _due(self, what: str, t: float) -> bool:
         """Whether what EVERY names is due at the time t [s]; then it is due again after its period."""
@@ -380,8 +391,8 @@ class Onboard:
 
 def _check_time(t: float) -> None:
     """Raise HexapodError for a time that is not finite: what follows it would never be due."""
-    if not math.isfinite(t):
-        raise HexapodError(f"t: {t} given, seconds on one clock needed")
+    if not is_finite(t):
+        raise HexapodError(f"t: {t!r} given, seconds on one clock needed")
 
 
 def _make_gait(gait: str | Gait) -> Gait:

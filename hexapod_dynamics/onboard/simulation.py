@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hexapod_dynamics.errors import HexapodError, require_instance, require_positive
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.onboard import MadeDecision, Onboard
 from hexapod_dynamics.robot import Morphology, Robot
@@ -80,10 +81,14 @@ class OnboardSimulation:
         ground: Ground | None = None,
         timestep: float | None = None,
     ) -> None:
+        require_instance("onboard", onboard, Onboard)
+        if physics not in tuple(PHYSICS):
+            raise HexapodError(f"physics: given {physics!r}, allowed are {', '.join(PHYSICS)}")
         engine, usual = PHYSICS[physics]
         self.robot = robot = robot or onboard.robot
         self.onboard, self.time = onboard, 0.0
-        truth = truth or Truth()
+        truth = Truth() if truth is None else truth
+        require_instance("truth", truth, Truth)
         self.physics = engine(
             robot,
             timestep=timestep or usual,
@@ -117,6 +122,7 @@ class OnboardSimulation:
 
     def run(self: Walk, seconds: float, until: Callable[[Walk], object] | None = None) -> bool:
         """Go on for a time [s], or until `until(self)`; return whether that came to be."""
+        require_positive({"seconds": seconds}, zero=True)
         for _ in range(round(seconds / TICK)):
             self.step()
             if until is not None and until(self):

@@ -46,6 +46,7 @@ class Robot:
     joint_servos: tuple[JointServo, ...] = ()
     # The file that `load` has read, beside which its plans lie (gait/planning/library.py); a changed robot has none.
     file: ClassVar[Path | None] = None
+    MADE_BY: ClassVar[str] = "Robot.load(path) reads one from a file"
 
     def __post_init__(self) -> None:
         Number("m/s^2").check(self.gravity, "gravity")

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
 from hexapod_dynamics.damage.changes import apply_values
-from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.errors import MorphologyError, RobotError
 from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import Link
 
@@ -41,10 +41,13 @@ class Morphology:
     robot: Robot
     fractions: tuple[Fractions, ...]
     damages: tuple[Damages, ...]
+    MADE_BY: ClassVar[str] = "of the whole robot: Morphology.whole(robot)"
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
-        """Return the morphology of the intact robot."""
+        """Return the morphology of the intact robot; RobotError for what is no Robot."""
+        if not hasattr(robot, "legs"):  # the class is not known here: it is made with morphologies
+            raise RobotError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
         counts = [len(leg.links) for leg in robot.legs]
         return cls(robot, tuple((1.0,) * count for count in counts), tuple((None,) * count for count in counts))
 

@@ -9,6 +9,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from hexapod_dynamics.errors import require_instance
 from hexapod_dynamics.gait import Gait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.simulator import Simulator
@@ -38,7 +39,9 @@ def simulate_many(
     The first simulation that fails raises its error here; simulations that have not started are cancelled.
     """
     report = _report if progress is None else progress
-    gait = TripodGait() if gait is None else gait.copy()
+    gait = TripodGait() if gait is None else gait
+    require_instance("gait", gait, Gait)
+    gait = gait.copy()
     if not gait.is_bound or gait.robot != robot:
         gait.bind(robot)
     options |= {"gait": gait, "timestep": timestep}

@@ -10,8 +10,8 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.errors import DivergedError, HexapodError, require_positive
+from hexapod_dynamics.dynamics.checks import as_array, as_floats, check_joint, require_robot
+from hexapod_dynamics.errors import DivergedError, HexapodError, is_finite, require_instance, require_positive
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
@@ -57,16 +57,17 @@ class RobotSimulator(ABC):
         self._command_steps = max(1, round(period / timestep))
         if abs(self._command_steps * timestep - period) > 1e-9 * period:
             raise HexapodError(f"command_period: given {period} s, needed: a multiple of timestep {timestep}")
-        self.robot, n = robot, robot.joint_count
+        self.robot, n = robot, require_robot(robot).joint_count
         self.timestep = float(timestep)
         self.truth = Truth() if truth is None else truth
+        require_instance("truth", self.truth, Truth)
         self.check_truth(self.truth)
         self.ground = self.truth.make_ground() if ground is None else ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
-        self.gait = None if gait is None else self._start_gait(gait)
-        self._resolution = robot.servo.resolution if quantised else 0.0
         self._true_robot = self.truth.robot(robot)
         self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
+        self.gait = None if gait is None else self._start_gait(gait)
+        self._resolution = robot.servo.resolution if quantised else 0.0
         self._zeros = self.truth.zeros(n)
         self._mounted = self.truth.imu_rotation()
         self._band = self.truth.deadband * robot.servo.resolution
@@ -92,6 +93,7 @@ class RobotSimulator(ABC):
 
     def _start_gait(self, gait: Gait) -> Gait:
         """Return a copy of the gait for this robot, in its nominal walk unless it has been commanded."""
+        require_instance("gait", gait, Gait)
         gait = gait.copy()
         if not gait.is_bound or gait.robot != self.robot:
             gait.bind(self.robot)
@@ -273,15 +275,16 @@ class RobotSimulator(ABC):
 
         NaN: the servo keeps its command.
         """
-        targets = np.asarray(targets, float)
-        if targets.shape != self.q.shape or not duration > 0.0:
+        targets = as_floats("targets", targets, f"{{value}} given, {self.q.size} angles needed")
+        if targets.shape != self.q.shape or not is_finite(duration) or duration <= 0.0:
             raise HexapodError(f"command: {self.q.size} targets and a duration above 0 s are needed")
         for joint in np.flatnonzero(~np.isnan(targets)):
             self.command_joint(int(joint), float(targets[joint]), duration)
 
     def command_joint(self, joint: int, target: float, duration: float) -> None:
         """Send the servo of one joint, by its index, to the target [rad] in the duration [s]; 0 s means full speed."""
-        if not np.isfinite(target) or not duration >= 0.0:
+        check_joint(self.robot, joint)
+        if not (is_finite(target) and is_finite(duration) and duration >= 0.0):
             raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
@@ -289,6 +292,7 @@ class RobotSimulator(ABC):
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
+        check_joint(self.robot, joint)
         row = self._model.servos[joint]
         if loaded and row["loaded"] == 0.0:
             row["setpoint"] = row["target"] = self.q[joint]

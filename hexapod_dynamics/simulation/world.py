@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
+from hexapod_dynamics.dynamics.checks import check_robot, require_robot
+from hexapod_dynamics.errors import require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.ground import Ground
@@ -40,6 +42,9 @@ class SteppedModel(_core.Simulation):
         ground: Ground,
         payload: tuple[float, npt.ArrayLike] = (0.0, (0.0, 0.0, 0.0)),
     ) -> None:
+        require_robot(robot)
+        require_instance("ground", ground, Ground)
+        check_robot(robot, morphology)
         self.robot, self.morphology, self.ground, self._payload = robot, morphology, ground, payload
         self._make()
         self.rotation[:] = np.eye(3)
@@ -99,6 +104,7 @@ class SteppedModel(_core.Simulation):
         their momentum with them: no force acts on the rest, so its velocities do not change. Restored parts start at
         rest relative to the part that carries them.
         """
+        check_robot(self.robot, morphology)
         locking = self.morphology.moving_mask & morphology.existing_mask & ~morphology.moving_mask
         momentum = None
         if np.any(self.nu[6:][locking]):

@@ -174,7 +174,7 @@ def test_no_joint_exceeds_its_speed_at_the_limits(period):
     assert np.abs(np.diff(q, axis=0)).max() / (period / 64) < ROBOT.servo.speed_limit
 
 
-@pytest.mark.parametrize("command", [(np.nan, 0, 0), (0, np.inf, 0), (0, 0, -np.inf)])
+@pytest.mark.parametrize("command", [(np.nan, 0, 0), (0, np.inf, 0), (0, 0, -np.inf), ("0.1", 0, 0), (None, 0, 0)])
 def test_a_command_that_is_no_number_is_refused_and_the_last_stays(command):
     gait = TripodGait().bind(ROBOT)
     gait.walk()
@@ -218,7 +218,7 @@ def test_from_measured_joints_the_gait_leads_softly_to_its_stand():
     speeds = np.diff(np.vstack([somewhere, q]), axis=0) / dt
     assert np.abs(speeds).max() < 0.2 * ROBOT.servo.speed_limit + 1.3  # blend, then the walk's own
     assert gait.walking
-    with pytest.raises(HexapodError, match="18 finite angles"):
+    with pytest.raises(HexapodError, match="joints: .*18"):
         gait.reset(joints=[0.0])
 
 

@@ -168,6 +168,9 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
     for call in (
         lambda: asked.step(np.nan),
         lambda: asked.step(np.inf),
+        lambda: asked.step("1.5"),
+        lambda: asked.imu(now, ("x", 0.0, 9.8), (0.0, 0.0, 0.0)),
+        lambda: asked.joint(now, 4, "0.1"),
         lambda: asked.command(np.nan, 0.05, 0.0, 0.0),
         lambda: asked.imu(np.nan, (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)),
         lambda: asked.imu(now, (0.0, 9.8), (0.0, 0.0, 0.0)),
@@ -197,7 +200,16 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
 
 @pytest.mark.parametrize(
     "options",
-    [{"get_up": "never"}, {"detect": "Declare"}, {"gait": None}, {"gait": AdaptiveGait}, {"morphology": "RM"}],
+    [
+        {"get_up": "never"},
+        {"detect": "Declare"},
+        {"gait": None},
+        {"gait": AdaptiveGait},
+        {"morphology": "RM"},
+        {"detector": "declare"},
+        {"prediction": {}},
+        {"reads_a_second": np.nan},
+    ],
     ids=str,
 )
 def test_what_it_is_made_of_is_refused_by_name(options):
@@ -205,6 +217,20 @@ def test_what_it_is_made_of_is_refused_by_name(options):
         Onboard(ROBOT, **options)
     with pytest.raises(HexapodError, match="robot: 'config/jethexa.yaml'"):
         Onboard("config/jethexa.yaml")
+
+
+@pytest.mark.parametrize("on", [None, 0, "", "False", np.zeros(2)], ids=repr)
+def test_only_true_and_false_end_no_emergency_stop(on):
+    onboard = Onboard(ROBOT)
+    run_standing(onboard, 50)
+    for kept in (False, True):  # a stop begins, and stays
+        assert bool(onboard.parts.servos.supervisor.stop.frozen) == kept
+        with pytest.raises(HexapodError, match="True or False needed"):
+            onboard.emergency_stop(on)
+        assert onboard.parts.servos.supervisor.stop.frozen
+    onboard.emergency_stop(np.False_)
+    assert not onboard.parts.servos.supervisor.stop.frozen
+    onboard.close()
 
 
 def test_nothing_moves_before_all_joints_have_been_measured():

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import warnings
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.jethexa import ROBOT
 
-from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import DynamicsError, RobotError, RobotWarning
+from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
@@ -241,9 +239,3 @@ def test_fields_of_another_type_are_refused_by_name(change, named):
         dataclasses.replace(ROBOT, **change)
     for part in named:
         assert part in str(refusal.value)
-
-
-@pytest.mark.parametrize("stranger", ["x", None, 3, Morphology.whole(ROBOT), Path("jethexa.yaml")])
-def test_a_model_is_made_of_a_robot(stranger):
-    with pytest.raises(DynamicsError, match="robot: .* a Robot needed"):
-        WholeBodyModel(stranger)
