@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Request: TypeAlias = SetBool.Request | Trigger.Request
 Response: TypeAlias = SetBool.Response | Trigger.Response
-PATIENCE = 5.0  # [s] for which a stop that was sent may wait for the node's start, or for a tick to end
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
 
 
 class GamePad:

@@ -210,10 +210,11 @@ class TickLoop:
     def call(self, function: Callable[[], T], patience: float) -> T:
         """Return function(), called between two ticks; from any thread but those of this loop.
 
-        An exception of the function also ends the node. Raises TimeoutError if the start of the loop, a tick or a
-        callback takes longer than `patience` [s], CancelledError if the loop has ended.
+        It waits for the start of the loop. An exception of the function also ends the node. Raises TimeoutError if a
+        tick or a callback lasts longer than `patience` [s], CancelledError if the loop has ended.
         """
-        if not (self._begun.wait(patience) and self._lock.acquire(timeout=patience)):
+        self._begun.wait()  # of several nodes in a process, none runs before all are made
+        if not self._lock.acquire(timeout=patience):
             raise TimeoutError
         try:
             if self._running:

@@ -191,8 +191,9 @@ def test_ticks_are_aligned_with_periodic_messages(phase, poll_period):
 
 def test_another_thread_calls_functions_between_two_ticks(probe, looped):
     mine, early = looped(0.05), []
-    caller = threading.Thread(target=mine.loop.call, args=(lambda: early.append(1), 10))
+    caller = threading.Thread(target=mine.loop.call, args=(lambda: early.append(1), 0.1))
     caller.start()  # as a stop button that is pressed while the node starts
+    time.sleep(0.2)
     mine.start()
     wait_until(lambda: early, 10, "the early call")
     begin = time.monotonic()
