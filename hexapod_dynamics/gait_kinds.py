@@ -128,8 +128,11 @@ DEFAULTS: dict[str, GaitValue] = {name: getattr(AdaptiveSettings, name) for name
 
 
 def make_gait(kind: str, values: Mapping[str, GaitValue]) -> Gait:
-    """Return the gait of a kind with the values of the node's parameters; HexapodError names an unknown kind."""
-    if kind not in KINDS:
+    """Return the gait of a kind with the values of the node's parameters, those of DEFAULTS where there is none.
+
+    HexapodError names an unknown kind, and a value that is none.
+    """
+    if kind not in tuple(KINDS):
         raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
-    made: Gait = import_module(KINDS[kind].module).make_gait(kind, values)
+    made: Gait = import_module(KINDS[kind].module).make_gait(kind, DEFAULTS | dict(values))
     return made

@@ -48,10 +48,9 @@ class TripodGait(Gait):
         response_time: float = 0.2,
     ) -> None:
         require_positive({"period": period, "body_height": body_height, "response_time": response_time})
-        for name, value in (("step_length", step_length), ("step_height", step_height), ("step_depth", step_depth)):
-            if not 0.0 <= value < np.inf:
-                raise HexapodError(f"{name}: given {value!r}, a finite number of at least 0 [m] is needed")
-        if swing not in SWINGS:
+        lengths = {"step_length": step_length, "step_height": step_height, "step_depth": step_depth}
+        require_positive(lengths, zero=True)
+        if swing not in tuple(SWINGS):
             raise HexapodError(f"swing: given {swing!r}, allowed are {', '.join(map(repr, SWINGS))}")
         self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
         self.period, self.body_height, self.response_time = float(period), float(body_height), float(response_time)
@@ -191,4 +190,4 @@ def make_gait(kind: str, values: Mapping[str, GaitValue]) -> TripodGait:
 def arguments(values: Mapping[str, GaitValue]) -> dict[str, Any]:
     """Return the arguments of a TripodGait for the parameters of the node `gait`, whose period 0 is the usual one."""
     names = ("step_length", "step_height", "step_depth", "body_height", "response_time")
-    return {name: float(values[name]) for name in names} | {"period": float(values["period"]) or 1.3}
+    return {name: values[name] for name in names} | {"period": values["period"] or 1.3}
