@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.damage import KINDS
-from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.errors import HexapodError, require_positive
+from hexapod_dynamics.dynamics.checks import as_array, require_robot
+from hexapod_dynamics.errors import HexapodError, require_instance, require_positive
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.robot_simulator import count
 from hexapod_dynamics.simulation.trajectory import split
 from hexapod_dynamics.simulation.world import SteppedModel
 
@@ -47,7 +48,8 @@ class RandomDamage:
     """
 
     def __init__(self, interval: float = 3.0, most: int = 2) -> None:
-        self.interval, self.most = interval, most
+        require_positive({"interval": interval})
+        self.interval, self.most = interval, count("most", most, 0)
 
     def draw_times(self, random: np.random.Generator) -> list[float]:
         """Times [s] of an episode's injuries, in order."""
@@ -107,7 +109,9 @@ class WalkEnv(gymnasium.Env):
         damage: RandomDamage | None = None,
     ) -> None:
         self.robot = robot = Robot.jethexa() if robot is None else robot
-        self.damage = (RandomDamage() if damage is None else damage) if damaged else None
+        damage = RandomDamage() if damage is None else damage
+        require_instance("damage", damage, RandomDamage)
+        self.damage = damage if damaged else None
         require_positive({"reach": reach, "period": period, "timestep": timestep})
         require_positive({"power_weight": power_weight, "spread": spread}, zero=True)
         self.steps = round(period / timestep)
@@ -118,7 +122,7 @@ class WalkEnv(gymnasium.Env):
         if self.random_velocity and velocity != "random":
             raise HexapodError(f"velocity: given {velocity!r}, needed: (forward, left, yaw rate) or 'random'")
         self.asked = np.zeros(3) if self.random_velocity else as_array("velocity", velocity, (3,))
-        n = robot.joint_count
+        n = require_robot(robot).joint_count
         standing = TripodGait().bind(robot).position.copy() if pose is None else pose
         self.pose = as_array("pose", standing, (n,))
         self.intact = self.morphology = Morphology.whole(robot)
