@@ -22,7 +22,7 @@ DIRECTORY = "hexapod_dynamics/core"
 SOURCE = f"{DIRECTORY}/_core.pyx"
 NEEDED = "cython>=3,<4"
 # Headers whose structs, enumerations, numbers and functions Cython knows, in this order.
-DECLARED = "robot world foot_forces gait adaptive_gait adaptive_modes tripod_gait plan_evaluation".split()
+DECLARED = "robot world foot_forces xyz gait adaptive_gait adaptive_modes tripod_gait plan_evaluation".split()
 # Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What
 # more the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
 FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]

@@ -22,7 +22,7 @@ class MorphologyError(HexapodError):
 
 
 class UnboundGaitError(HexapodError, AttributeError):
-    """A gait without a robot was commanded or read."""
+    """A gait has no such attribute, or has it only once it is bound to a robot."""
 
 
 class ReachError(HexapodError):

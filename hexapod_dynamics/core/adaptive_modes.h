@@ -197,16 +197,6 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
 
 /* ---- set-points -------------------------------------------------------------------------------------------------------------- */
 
-/* Write the rows of the rotation body <- level frame (transpose of Rz Ry Rx) of roll, pitch and yaw. */
-static inline void hd_level_to_body(const double *angles, double R[9])
-{
-    const double cr = cos(angles[0]), sr = sin(angles[0]), cp = cos(angles[1]), sp = sin(angles[1]);
-    const double cy = cos(angles[2]), sy = sin(angles[2]);
-    R[0] = cy * cp, R[1] = sy * cp, R[2] = -sp;
-    R[3] = cy * sp * sr - sy * cr, R[4] = sy * sp * sr + cy * cr, R[5] = cp * sr;
-    R[6] = cy * sp * cr + sy * sr, R[7] = sy * sp * cr - cy * sr, R[8] = cp * cr;
-}
-
 /* How far [m] the body is off its belly now in a crawl stroke, and its derivative by the phase. */
 static inline struct hd_value hd_present_rise(const struct hd_walk *w)
 {
@@ -223,7 +213,7 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
     const struct hd_sway sway = hd_present_sway(w);
     const struct hd_value up = hd_present_rise(w);
     const double height = s->height + up.value, height_rate = s->height_rate + up.rate * pace;
-    hd_level_to_body(offset + 3, R);
+    rotate3(offset + 3, R);
     for (int i = 0; i < w->legs_count; i++) {
         const struct hd_gait_leg *leg = w->legs + i;
         const struct hd_gait_foot *foot = w->feet + i;
@@ -237,9 +227,10 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
         }
         const double x = foot->place[0] - sway.along[0].value - offset[0], xd = foot->rate[0] - sway.along[0].rate;
         const double y = foot->place[1] - sway.along[1].value - offset[1], yd = foot->rate[1] - sway.along[1].rate;
-        const struct hd_xyz at = hd_rotate(R, x, y, foot->place[2] - height - offset[2]);
+        const struct hd_xyz at = to_body(R, (struct hd_xyz){x, y, foot->place[2] - height - offset[2]});
         const double before[3] = {q[3 * i], q[3 * i + 1], q[3 * i + 2]};
-        hd_set_leg(leg, at, hd_rotate(R, xd, yd, foot->rate[2] - height_rate), settings->speed, q + 3 * i, qd + 3 * i);
+        const struct hd_xyz rate = {xd, yd, foot->rate[2] - height_rate};
+        hd_set_leg(leg, at, to_body(R, rate), settings->speed, q + 3 * i, qd + 3 * i);
         if (foot->returns != 0.0)
             hd_return_leg(w, i);
         if (limited)

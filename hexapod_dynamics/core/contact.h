@@ -18,13 +18,11 @@
 #define HD_CONTACT_H
 #include "model.h"
 #include "world.h"
+#include "xyz.h"
 
 /* Friction is accepted if it deviates from the cone by at most this share and this force [N]. */
 static const double HD_CONE_SHARE = 0.05, HD_CONE_FORCE = 0.02;
 
-typedef struct {
-    double x, y, z;
-} xyz;
 struct hd_contact {
     int64_t leg, link, place, first, joints; /* leg -1: a corner of the body; first joint of the leg, how many up to the link */
     double *lane;                            /* of its leg, in the scratch memory */
@@ -33,23 +31,6 @@ struct hd_contact {
     int pushes;
 };
 
-static inline double dot3(xyz a, xyz b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-static inline xyz cross3(xyz a, xyz b)
-{
-    return (xyz){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-static inline xyz plus3(xyz a, double s, xyz b) { return (xyz){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z}; }
-static inline xyz times3(double s, xyz a) { return (xyz){s * a.x, s * a.y, s * a.z}; }
-static inline xyz to_body(const double *R, xyz a)
-{
-    return (xyz){R[0] * a.x + R[3] * a.y + R[6] * a.z, R[1] * a.x + R[4] * a.y + R[7] * a.z,
-                 R[2] * a.x + R[5] * a.y + R[8] * a.z};
-}
-static inline xyz to_world(const double *R, xyz a)
-{
-    return (xyz){R[0] * a.x + R[1] * a.y + R[2] * a.z, R[3] * a.x + R[4] * a.y + R[5] * a.z,
-                 R[6] * a.x + R[7] * a.y + R[8] * a.z};
-}
 /* Three numbers of a lane. */
 static inline xyz read3(const double *row) { return (xyz){row[0], row[HD_LANES], row[2 * HD_LANES]}; }
 /* The end of a link, and a corner of the body's box, in body axes. */

@@ -17,7 +17,7 @@
  */
 #ifndef HD_GAIT_H
 #define HD_GAIT_H
-#include <math.h>
+#include "xyz.h"
 
 #define HD_PI 3.141592653589793
 static const double HD_TURN = 2.0 * HD_PI;
@@ -54,7 +54,6 @@ struct hd_gait_foot { /* the tripod gait uses the places on the ground only */
     double returns;                      /* 1: its leg is restored and still held up */
 };
 struct hd_xy { double x, y; };
-struct hd_xyz { double x, y, z; };
 struct hd_value { double value, rate; };       /* and its derivative */
 struct hd_sway { struct hd_value along[2]; };  /* of the body over its feet, along x and y */
 struct hd_angles { double q[3], rate[3]; };    /* of a leg's joints */
@@ -275,20 +274,14 @@ static inline struct hd_angles hd_solve_leg(const struct hd_gait_leg *leg, struc
     return out;
 }
 
-/* A vector turned by R (3, 3); a point given in base_link in the leg frame, and back. */
-static inline struct hd_xyz hd_rotate(const double *R, double x, double y, double z)
-{
-    return (struct hd_xyz){R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z};
-}
+/* A point of base_link in the leg frame, and back. */
 static inline struct hd_xyz hd_from_mount(const struct hd_gait_leg *leg, double x, double y, double z)
 {
-    return hd_rotate(leg->to_leg, x - leg->mount[0], y - leg->mount[1], z - leg->mount[2]);
+    return to_world(leg->to_leg, (struct hd_xyz){x - leg->mount[0], y - leg->mount[1], z - leg->mount[2]});
 }
 static inline struct hd_xyz hd_to_base(const struct hd_gait_leg *leg, double x, double y, double z)
 {
-    const double *R = leg->to_leg, *m = leg->mount;
-    return (struct hd_xyz){R[0] * x + R[3] * y + R[6] * z + m[0], R[1] * x + R[4] * y + R[7] * z + m[1],
-                             R[2] * x + R[5] * y + R[8] * z + m[2]};
+    return plus3(to_body(leg->to_leg, (struct hd_xyz){x, y, z}), 1.0, (struct hd_xyz){leg->mount[0], leg->mount[1], leg->mount[2]});
 }
 
 /* Write a leg's set-points q (3) [rad] and qd (3) [rad/s], within its joints' ranges and their speed, for a foot at a place [m]
@@ -296,7 +289,7 @@ static inline struct hd_xyz hd_to_base(const struct hd_gait_leg *leg, double x, 
 static inline void hd_set_leg(const struct hd_gait_leg *leg, struct hd_xyz at, struct hd_xyz rate, double speed_limit, double *q,
                               double *qd)
 {
-    const struct hd_xyz place = hd_from_mount(leg, at.x, at.y, at.z), moves = hd_rotate(leg->to_leg, rate.x, rate.y, rate.z);
+    const struct hd_xyz place = hd_from_mount(leg, at.x, at.y, at.z), moves = to_world(leg->to_leg, rate);
     struct hd_angles to = hd_solve_leg(leg, place, moves);
     for (int k = 0; k < 3; k++) {
         const double lower = leg->lower[k], upper = leg->upper[k];

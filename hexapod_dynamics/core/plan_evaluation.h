@@ -116,7 +116,7 @@ static inline void hd_place_links(const struct hd_gait_leg *leg, const double *q
         const double r = along1 + along2 * c2 + along3 * st, z = along2 * s2 - along3 * ct;
         const struct hd_xyz p = hd_to_base(leg, r * c1, r * s1, z);
         if (k < 3)
-            out[k] = (struct hd_xyz){p.x + body.x, p.y + body.y, p.z + body.z};
+            out[k] = plus3(p, 1.0, body);
         else {
             double *end = k == 3 ? ends->knee : ends->foot;
             end[0] = p.x, end[1] = p.y, end[2] = p.z;

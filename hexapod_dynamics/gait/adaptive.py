@@ -132,10 +132,9 @@ class AdaptiveGait(Gait):
         to their new places while its belly carries it, stands up and walks on. With a worker the change is
         computed in parallel to the walk, and a `step` applies it.
         """
-        target, whole = self.changes.target, Morphology.whole(self.robot)
-        if morphology is not None:
-            require_instance("morphology", morphology, Morphology)
-        if (target or whole) != (morphology or whole):
+        whole = Morphology.whole(self.robot)
+        require_instance("morphology", morphology or whole, Morphology)
+        if (self.changes.target or whole) != (morphology or whole):
             self.changes.change(morphology)
 
     # ---- commands ----------------------------------------------------------------------------------------------------

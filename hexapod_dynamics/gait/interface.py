@@ -56,9 +56,8 @@ class Gait(ABC):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if self.is_bound:
-                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-            raise UnboundGaitError(f"{type(self).__name__}: call bind(robot) first; before that it has no {name!r}")
+            first = "" if self.is_bound else ": call bind(robot) first"
+            raise UnboundGaitError(f"{type(self).__name__} has no {name!r}{first}")
 
     @abstractmethod
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
