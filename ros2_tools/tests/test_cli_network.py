@@ -12,7 +12,7 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
 ENVIRONMENT = environment_in(domain=reserve_domain())
-SESSION = {}  # {verb: (command, what it prints)}; services show what `param` changes
+SESSION = {}  # {verb: (command, what it prints), in order: what one changes the next ones show}
 for command, expected in [*session("commands.txt"), *([] if REAL else session("own_commands.txt"))]:
     verb = command.partition(" ")[0]
     SESSION.setdefault("param" if verb == "service" else verb, []).append((command, expected))
@@ -28,21 +28,17 @@ def everything():
 
 @pytest.mark.parametrize("verb", SESSION)
 def test_commands_print_what_the_session_has(verb):
-    """In the order in which they stand: what one changes the next ones show."""
     for command, expected in SESSION[verb]:
         check_printed(f"$ {command}\n{expected}", f"$ {command}\n{printed(*ros2(ENVIRONMENT, *shlex.split(command)))}")
 
 
 @pytest.mark.parametrize(
     ("words", "pattern"),
-    [
-        (["hz", "/ns/odometry"], r"average rate: (1\d|2[0-3])\.\d{3}\n\tmin: "),
-        (["echo", "/ns/text"], 'data: \'héllo: "w"\n'),
-    ],
+    [("hz /ns/odometry", r"average rate: (1\d|2[0-3])\.\d{3}\n\tmin: "), ("echo /ns/text", 'data: \'héllo: "w"\n')],
 )
 def test_verbs_that_go_on_end_on_sigint_without_a_traceback(words, pattern):
     process = subprocess.Popen(
-        [*ROS2, "topic", *words], env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*ROS2, "topic", *words.split()], env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     text, deadline = "", time.monotonic() + 60
     while not re.search(pattern, text) and time.monotonic() < deadline:
