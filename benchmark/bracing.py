@@ -101,7 +101,7 @@ def main():
             braced, over = sum(row[0] for row in rows), sum(row[1] for row in rows)
             at_losses += braced
             print(f"| {name(lost)} | {braced} of {given.runs} | {over} of {given.runs} |", flush=True)
-    minutes, losses = given.minutes * len(GROUNDS), given.runs * len(LOST)
+    minutes, losses = round(given.minutes * len(GROUNDS)), given.runs * len(LOST)
     results.record(given.json, "not pushed", braces=braces, minutes=minutes, at_losses=at_losses, losses=losses)
 
 
