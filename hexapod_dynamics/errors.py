@@ -101,9 +101,12 @@ def require_instance(name: str, given: object, kind: type, error: type[HexapodEr
 
 def is_finite(value: object) -> bool:
     """Whether a value is a finite number, Python's or numpy's."""
-    from numbers import Real  # not above, so that `stop` starts fast
+    if not isinstance(value, (int, float)):  # also float64; the gait asks in each tick
+        from numbers import Real  # not above, so that `stop` starts fast
 
-    return isinstance(value, Real) and value - value == 0  # NaN for what is not finite
+        if not isinstance(value, Real):
+            return False
+    return value - value == 0  # NaN for what is not finite
 
 
 def find_nearest(name: str, known: Iterable[str]) -> str:
