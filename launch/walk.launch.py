@@ -126,8 +126,8 @@ ARGUMENTS = (
     argument(
         "state_directory",
         "",
-        "absolute path of a directory in which a stop, what was asked last (stand, sit, off) and the declared damage "
-        "last over launches and reboots; empty: they last over crashes within a session (docs/safety.md)",
+        "absolute path of a directory, one for each robot, in which a stop, what was asked last (stand, sit, off) and "
+        "the declared damage last over launches and reboots; empty: over crashes within a session (docs/safety.md)",
     ),
     argument(
         "imu_filter",

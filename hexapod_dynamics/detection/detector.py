@@ -160,9 +160,11 @@ class DamageDetector:
         self._recovered.forget()
 
     def note_gait(self, off_its_feet: bool, braces: bool) -> None:
-        """Note whether the robot lies after a fall or is getting up: joints and the body are no evidence then and for
-        some seconds; and whether it braces against a push: what the body does is none. The brace's set-points are
-        commands like all others, so the model continues.
+        """Note what the gait does that makes evidence worthless.
+
+        off_its_feet: the robot lies after a fall or is getting up; joints and body are ignored, also for some seconds
+        after it. braces: against a push; the body's motion is ignored. The model continues, because the set-points of
+        the brace are commands like all others.
         """
         self._off_its_feet, self._braces = off_its_feet, braces
 

@@ -1,4 +1,4 @@
-"""Ends the wait of another thread, or a thread, at a time of the monotonic clock on each Python.
+"""Threads that wait by the monotonic clock on each Python, and can be woken and ended meanwhile.
 
 Below Python 3.11 the timeouts of a Condition and of an Event follow the system clock: when that is set back during a
 wait, the wait takes as much longer, and nobody would read the servos or their stop button meanwhile.

@@ -173,7 +173,7 @@ class Onboard:
     def command(self, t: float, vx: float, vy: float, wz: float) -> None:
         """Walk with a twist [m/s, m/s, rad/s] of the body, as `cmd_vel`: repeated at least once a second.
 
-        One that is no finite numbers is a fault that `state` names; the last one stays, as long as it may.
+        A twist that is not finite is a fault that `state` names; the last valid one is followed until it is too old.
         """
         _check_time(t)
         self.parts.gait.command(t, (vx, vy, wz))
@@ -181,14 +181,10 @@ class Onboard:
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
         _check_time(t)
-        sample = []
-        for name, given in (("acceleration", acceleration), ("angular_velocity", angular_velocity)):
-            sample.append(as_floats(name, given, "{value} given, three numbers needed").tolist())
-            if np.shape(sample[-1]) != (3,):
-                raise HexapodError(f"{name}: {given!r} given, three numbers needed")
+        force, rate = _read_vector("acceleration", acceleration), _read_vector("angular_velocity", angular_velocity)
         if math.isfinite(self._time):
             self.parts.imu.check_clock(self._time, self._time - t)
-        reading = self.parts.imu.sample(t, *sample)
+        reading = self.parts.imu.sample(t, force, rate)
         if reading is None:
             return
         self._newest = reading
@@ -233,7 +229,10 @@ class Onboard:
         self.parts.gait.ask_to_get_up(self._time)
 
     def emergency_stop(self, on: bool) -> None:
-        """Freeze the pose at once until called with False; so does what is neither, with a HexapodError."""
+        """Freeze the pose at once (True), until called with False.
+
+        Any other value freezes it, too, and raises HexapodError.
+        """
         is_known = isinstance(on, bool | np.bool_)
         self.parts.servos.supervisor.emergency_stop(not is_known or bool(on))
         if not is_known:
@@ -393,6 +392,15 @@ def _check_time(t: float) -> None:
     """Raise HexapodError for a time that is not finite: what follows it would never be due."""
     if not is_finite(t):
         raise HexapodError(f"t: {t!r} given, seconds on one clock needed")
+
+
+def _read_vector(name: str, given: Sequence[float]) -> list[float]:
+    """Return three numbers; HexapodError for what is none."""
+    needed = "{value} given, three numbers needed"
+    vector = as_floats(name, given, needed)
+    if vector.shape != (3,):
+        raise HexapodError(f"{name}: {needed.format(value=repr(given))}")
+    return vector.tolist()
 
 
 def _make_gait(gait: str | Gait) -> Gait:
