@@ -151,7 +151,8 @@ def _answer(words):
 
     def end(number, frame):
         signals.append(number)
-        raise KeyboardInterrupt
+        if frame.f_code.co_name != "__del__":  # Python would print it and go on; rclpy ends the wait by itself
+            raise KeyboardInterrupt
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
