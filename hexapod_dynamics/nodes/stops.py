@@ -33,30 +33,38 @@ if TYPE_CHECKING:
 Request: TypeAlias = SetBool.Request | Trigger.Request
 Response: TypeAlias = SetBool.Response | Trigger.Response
 PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
+# frame_id of the `joy` messages that `servos` publishes itself; joy_node's is "joy"
+BOARD_PAD, REMOTE = "board_game_pad", "board_remote_control"
+_LOST = {  # by frame_id: what is lost, and the remedy
+    BOARD_PAD: ("game pad of the board", "check its batteries and its receiver"),
+    REMOTE: ("remote control", "switch it on, or bring it nearer"),
+}
+_OTHER = ("game pad", "check its connection, and that autorepeat_rate of joy_node is 2 Hz or more")
 
 
 class GamePad:
     """The stop button of a game pad that publishes `joy` (sensor_msgs/Joy).
 
-    button: index in `buttons`, negative for none. press() is called when the button goes down.
+    button: index in `buttons`, negative for none. press() is called when the button goes down. The remote control of
+    the board has a stop switch of its own (board_outputs), whatever the index is.
     """
 
     def __init__(self, loop: TickLoop, button: int, press: Callable[[], None]) -> None:
         self._button, self._press = button, press
-        self._received, self._down, self.reason = math.inf, False, ""
+        self._received, self._source, self._down, self.reason = math.inf, "", False, ""
         if button >= 0:
             loop.subscribe(Joy, "joy", self._on_joy, QoSProfile(depth=10))
 
     def _on_joy(self, message: Joy) -> None:
-        self._received = time.monotonic()
-        count = len(message.buttons)
-        self.reason = "" if self._button < count else f"the game pad has {count} buttons, none of index {self._button}"
-        down = self._button < count and message.buttons[self._button] != 0
+        self._received, self._source = time.monotonic(), message.header.frame_id
+        count, remote = len(message.buttons), self._source == REMOTE
+        known = self._button < count or remote
+        self.reason = "" if known else f"the game pad has {count} buttons, none of index {self._button}"
+        down = known and not remote and message.buttons[self._button] != 0
         if down and not self._down:
             self._press()
         self._down = down
 
-    @property
     def is_pressed(self) -> bool:
         """Whether the button is down in the last message of the game pad."""
         return self._down and not self._is_lost(time.monotonic())
@@ -67,9 +75,9 @@ class GamePad:
     def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and texts at the monotonic time `now` [s]."""
         if self._is_lost(now):
-            silence = f"no joy message for {now - self._received:.0f} s, its stop button has no effect"
-            remedy = "check its connection, and that autorepeat_rate of joy_node is 2 Hz or more"
-            return "warn", [f"game pad lost: {silence}; {remedy}"]
+            silence = f"no joy message for {now - self._received:.0f} s, it cannot stop the robot"
+            source, remedy = _LOST.get(self._source, _OTHER)
+            return "warn", [f"{source} lost: {silence}; {remedy}"]
         return ("warn", [self.reason]) if self.reason else ("ok", [])
 
 
@@ -108,9 +116,11 @@ class Stops:
         self._session_state, self._on_stop, values = node.session_state, on_stop, node.values
         self._pad = GamePad(node.loop, values.read("stop_joy_button", int), self._on_pad)
         self._button = self._socket = None
+        self.switches: dict[str, Callable[[], bool]] = {"stop button of the game pad": self._pad.is_pressed}
         pin, level = values.read("stop_button_pin", int), values.read("stop_button_level", str)
         if pin >= 0:
-            self._button = StopButton(pin, level, lambda: self.stop_by("stop button of the board"))
+            self._button = button = StopButton(pin, level, lambda: self.stop_by("stop button of the board"))
+            self.switches["stop button of the board"] = lambda: button.pressed
         try:
             self._socket = StopSocket(socket_path(node.get_namespace()), self.stop)
         except (DeviceError, UnsafePathError) as error:
@@ -146,11 +156,8 @@ class Stops:
 
     def _refuse_resume(self) -> str:
         """Return why the emergency stop cannot end now, else an empty text."""
-        if self._button is not None and self._button.pressed:
-            return "the stop button of the board is pressed: release it first"
-        if self._pad.is_pressed:
-            return "the stop button of the game pad, or the stop switch of the remote control, is on: release it first"
-        return ""
+        on = [name for name, is_on in self.switches.items() if is_on()]
+        return f"the {' and the '.join(on)} is on: release it first" if on else ""
 
     def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and texts for /diagnostics at the monotonic time `now` [s]."""

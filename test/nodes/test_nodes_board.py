@@ -24,7 +24,8 @@ def board(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def servos(board):
-    arguments = ("-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}")
+    settings = "protocol:=board", "baudrate:=1000000", f"port:={board.link}", "stop_joy_button:=3"  # not the default
+    arguments = [word for setting in settings for word in ("-p", setting)]
     with Process.node("servos", *arguments) as process:
         wait_until(lambda: board.frames > 50, 60, "it talks to the board")
         yield process
@@ -59,9 +60,16 @@ def test_keys_and_a_remote_control_published_as_joy_stop_the_robot(probe, board,
     board.move_remote(drive, lost=True)
     wait_until(lambda: last() == (0.0, 0, 0), 10, "everything is released when the signal is lost")
     wait_until(lambda: board.move_remote(stop) or last() == (0.0, 0, 1), 10, "its stop switch")
-    wait_until(lambda: "the pose is frozen" in servos.output, 10, lambda: servos.output)
-    wait_until(lambda: board.move_remote(stop) or "remote control, is on" in resume()[1], 10, "no end of the stop")
+    stopped = "stop switch of the remote control: the pose is frozen"
+    wait_until(lambda: stopped in servos.output, 10, lambda: servos.output)
+    wait_until(lambda: board.move_remote(stop) or "remote control is on" in resume()[1], 10, "no end of the stop")
     wait_until(lambda: board.move_remote(drive) or resume()[0], 10, "the stop ends once the switch is off")
+    probe.statuses.says("servos", "remote control lost: no joy message")
+    board.move_pad(0x0100)
+    board.move_pad(0x1000)
+    wait_until(lambda: "game pad: the pose is frozen" in servos.output, 10, lambda: servos.output)
+    probe.statuses.says("servos", "game pad of the board lost: no joy message")
+    assert "has ended" in resume()[1]
     board.press(2)
     assert "no emergency stop was on" in resume()[1]
     board.press(1)

@@ -118,6 +118,11 @@ class Remote(NamedTuple):
     channels: tuple[float, ...]
     lost: bool
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the switch of channel 6 asks for the emergency stop."""
+        return not self.lost and self.channels[5] > 0.3
+
 
 Report = Battery | Button | ImuValues | Pad | Remote
 
@@ -270,9 +275,9 @@ def remote_values(remote: Remote) -> tuple[list[float], list[int]]:
     """
     axes, buttons = joy_values(Pad(0, 0, 0, 0, 0, 0))
     if not remote.lost:
-        aileron, elevator, throttle, rudder, drive, stopped = remote.channels[:6]
+        aileron, elevator, throttle, rudder, drive = remote.channels[:5]
         axes[0], axes[1], axes[3], axes[4] = -aileron, elevator, -rudder, throttle
-        buttons[4], buttons[1] = int(drive > 0.3), int(stopped > 0.3)
+        buttons[4], buttons[1] = int(drive > 0.3), int(remote.is_stopping)
     return axes, buttons
 
 
