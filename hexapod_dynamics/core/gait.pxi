@@ -267,12 +267,6 @@ def hull_margin(points, double x, double y) -> float:
     return hd_margin_in_hull(<hd_xy *>must(points, 2 * len(points)), len(points), x, y)
 
 
-def two_feet_margin(points, box, double x, double y) -> float:
-    """Return the margin [m] of a robot that crawls on two feet (2, 2); see `hd_margin_on_two_feet`."""
-    points, box = np.ascontiguousarray(points, float), np.array(box, float)
-    return hd_margin_on_two_feet(<hd_xy *>must(points, 4), must(box, box.size), x, y)
-
-
 def least_distance(some, others) -> float:
     """Return the least distance [m] between segments (N, 6) and others (M, 6), FAR at most."""
     some, others = np.ascontiguousarray(some, float), np.ascontiguousarray(others, float)

@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from hexapod_dynamics.background import LatestCall
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError, require_instance
-from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
+from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait, refuse_unbound
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.limits import Limiter
 from hexapod_dynamics.gait.modes import DOING, ON_FEET, Mode
@@ -62,6 +63,8 @@ class AdaptiveGait(Gait):
     terrain: Terrain
     limiter: Limiter
     changes: PlanChanger
+    if not TYPE_CHECKING:
+        used, terrain, limiter, changes = (cached_property(refuse_unbound) for _ in range(4))
 
     def __init__(
         self,

@@ -9,7 +9,6 @@ from enum import Enum
 from typing import NamedTuple, TypeVar
 
 Vector = TypeVar("Vector", float, complex)
-Twist = Sequence[float]
 BINS = 16
 # Roughness [rad] of smooth ground, and from which on it is rough; for how long [s] it is smooth until it counts so.
 CALM, ROUGH, LASTING = math.radians(1.2), math.radians(2.0), 12.0
@@ -23,8 +22,8 @@ SLOW = 0.05
 
 def limit_length(vector: Vector, most: float) -> Vector:
     """Return a number, or a vector x + i y, of the same direction, at most `most` long."""
-    size, most = abs(vector), max(0.0, most)
-    return most / size * vector if size > most else vector
+    size = abs(vector)
+    return vector if size <= most or size == 0.0 else max(0.0, most) / size * vector
 
 
 class GroundAdaptation:
@@ -51,6 +50,11 @@ class GroundAdaptation:
     height of the centre of mass over the feet; most_shift: largest shift within the reach of the legs; settles:
     whether the first cycle of the gait differs from the later ones.
     """
+
+    __slots__ = (
+        "rough share leeway roughness most_shift shift height walked_for settles _calm_for _rough_for _tilt _before "
+        "_squares _bin _known _twist _changed"
+    ).split()
 
     def __init__(self) -> None:
         self.rough = False
@@ -83,7 +87,7 @@ class GroundAdaptation:
         heading: float,
         walks: bool,
         tilted: bool,
-        twist: Twist,
+        twist: Sequence[float],
     ) -> None:
         """Let dt [s] pass.
 
@@ -154,6 +158,8 @@ class SlopeReference:
 
     measured: the tilt of the body, less its commanded lean.
     """
+
+    __slots__ = ("slope", "measured", "_heading", "_sat")
 
     def __init__(self) -> None:
         self.slope = self.measured = 0j
@@ -278,11 +284,12 @@ class Progress:
 
     def _add_deviation(self, deviation: float, phase: float, share: float) -> float:
         """Add a deviation, less its mean, with a weight to the Fourier series; return its mean square."""
-        wave, turn = 1.0 + 0j, cmath.rect(1.0, math.tau * phase)
+        wave, turn, square = share * deviation + 0j, cmath.rect(1.0, math.tau * phase), 0.0
         for k, term in enumerate(self._series):
             wave *= turn
-            self._series[k] = term + share * (deviation * wave - term)
-        return 2.0 * sum(term.real * term.real + term.imag * term.imag for term in self._series)
+            self._series[k] = term = (1.0 - share) * term + wave
+            square += (term * term.conjugate()).real
+        return 2.0 * square
 
 
 class Response(Enum):

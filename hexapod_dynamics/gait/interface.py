@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,11 @@ STANDING, WALKING = "standing", "walking"  # values of Gait.doing
 THROWN_BACK = "thrown back by an obstacle"
 
 
+def refuse_unbound(gait: object) -> object:
+    """Raise UnboundGaitError: the value of an attribute, as a cached_property, until `bind` sets it."""
+    raise UnboundGaitError(f"{type(gait).__name__}: call bind(robot) first")
+
+
 class Gait(ABC):
     """Converts a planar twist of the body into joint set-points.
 
@@ -40,10 +46,12 @@ class Gait(ABC):
     """
 
     robot: Robot
+    data: Any
+    if not TYPE_CHECKING:
+        robot, data = cached_property(refuse_unbound), cached_property(refuse_unbound)
     morphology: Morphology | None = None
     period: float = 1.0
     nominal_velocity: float  # [m/s] of the nominal walk, forward
-    data: Any
     MADE_BY = "TripodGait() and AdaptiveGait() make one, make_gait(kind, DEFAULTS) one of a named kind"
 
     # ---- set up ------------------------------------------------------------------------------------------------------
@@ -51,13 +59,7 @@ class Gait(ABC):
     @property
     def is_bound(self) -> bool:
         """Whether `bind` has been called."""
-        return "robot" in vars(self)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            first = "" if self.is_bound else ": call bind(robot) first"
-            raise UnboundGaitError(f"{type(self).__name__} has no {name!r}{first}")
+        return hasattr(self, "robot")
 
     @abstractmethod
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
@@ -117,13 +119,18 @@ class Gait(ABC):
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
         self.check_step(dt)
-        self.data.advance(dt)
-        return self.position, self.velocity
+        data = self.data
+        data.advance(dt)
+        return data.position, data.velocity
 
     def check_step(self, dt: float) -> None:
         """Raise HexapodError unless dt [s] is 0 to a quarter period."""
-        if not is_finite(dt) or not 0.0 <= dt <= 0.25 * self.period:
-            raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
+        try:
+            if 0.0 <= dt <= 0.25 * self.period:
+                return
+        except (TypeError, ValueError):  # it is no number
+            pass
+        raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""

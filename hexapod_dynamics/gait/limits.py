@@ -289,10 +289,9 @@ class Limiter:
         """Command a planar body twist [m/s, m/s, rad/s]; return what is followed, see `find_possible_twist`."""
         x, y, turn = finite_twist(vx, vy, wz).tolist()
         if (x, y, turn) != self.wanted:
-            terrain = self._gait.terrain
+            terrain, data = self._gait.terrain, self._gait.data
             terrain.obstacle.process_command(x, y)
             self._does = terrain.obstacle.does
-            data = self._gait.data
             possible = self.find_possible_twist(x, y, turn)
             data.command.twist, data.settings.asked_period, terrain.shift_room, self.high = possible
             self.wanted = x, y, turn

@@ -29,10 +29,7 @@ class Mode(IntEnum):
 
 
 # What `Gait.doing` calls each Mode.
-DOING = (
-    *(STANDING, "shifting", WALKING, "settling"),
-    *("sitting down", "moving feet", "sitting", "standing up", "pressing"),
-)
+DOING = STANDING, "shifting", WALKING, "settling", "sitting down", "moving feet", "sitting", "standing up", "pressing"
 # Modes in which the robot is on its feet; in which it rests on its belly, moves down to it, or rises from it.
 ON_FEET = Mode.STAND, Mode.START, Mode.WALK, Mode.SETTLE, Mode.PROBE
 SITTING = Mode.LOWER, Mode.SAT, Mode.MOVE, Mode.RISE

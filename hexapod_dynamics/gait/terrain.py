@@ -38,11 +38,11 @@ HIGH_LIFT = 0.04  # [m] lift of the feet on rough ground
 # How much higher [m] a rowing body rises while its feet are lifted higher, because its belly runs against edges, too.
 ROWING_RISE = 0.01
 # How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
-MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
+MOST_LEAN = (0.04, 0.04, 0.04, 0.25, 0.25, 0.35)
 # Of the load: largest shift [m], its speed [m/s], heaviest load [kg].
 MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0
 # Of the sway while a load is weighed: shares of its size, and periods [s], along x, y and z.
-SWAY_SHARES, SWAY_PERIODS = np.array([0.7, 0.7, 1.0]), np.array([3.54, 2.24, 2.7])
+SWAY = ((0.7, 3.54), (0.7, 2.24), (1.0, 2.7))
 REACH = 2.0  # room [m] for a shift of the body that a sway of 1 m takes: upward it stretches the legs, too
 
 
@@ -95,7 +95,7 @@ class WeighingSway:
     """
 
     def __init__(self) -> None:
-        self.offset, self.size, self._time = np.zeros(3), 0.0, 0.0
+        self.offset, self.size, self._time = [0.0, 0.0, 0.0], 0.0, 0.0
 
     def advance(self, dt: float, size: float, room: float) -> None:
         """Advance by dt [s]; size [m]: amplitude that is wanted, 0: none; room [m]: for a shift of the body within
@@ -103,7 +103,7 @@ class WeighingSway:
         """
         self._time += dt
         self.size = max(0.0, min(size, room / REACH))
-        self.offset = self.size * SWAY_SHARES * np.sin(math.tau * self._time / SWAY_PERIODS)
+        self.offset = [self.size * share * math.sin(math.tau * self._time / period) for share, period in SWAY]
 
 
 class Terrain:
@@ -113,6 +113,11 @@ class Terrain:
     while it is weighed; leaning (6,): the offset of the body that was asked for; shift_room [m]: for a shift of the
     body within the reach of the legs, which the limiter finds.
     """
+
+    __slots__ = (
+        "slope ground obstacle load sway leaning shift_room _gait _measured _leant _force _forces _high _lifted _tilt "
+        "_tilting _reflexes _tilted_on_rough"
+    ).split()
 
     def __init__(self, gait: AdaptiveGait) -> None:
         self._gait, self.slope, self.load = gait, SlopeReference(), LoadShift(gait.robot.mass)
@@ -126,7 +131,7 @@ class Terrain:
     def restart(self) -> None:
         """Discard what was learnt about roughness and obstacles."""
         self.ground, self.obstacle = GroundAdaptation(), ObstacleResponse()
-        self.sway, self.leaning = WeighingSway(), np.zeros(6)
+        self.sway, self.leaning = WeighingSway(), [0.0] * 6
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
         self._tilted_on_rough = False  # whether the ground was rough before the first reflex
@@ -143,20 +148,18 @@ class Terrain:
         relative to the slope of the ground as learnt. A robot that stands at the first measurement is assumed to
         stand parallel to the slope.
         """
-        state, adopts = self._gait.data.state, False
-        if state.sensed == 0.0:
-            state.yaw_reference = yaw
-            adopts = state.mode == Mode.STAND and not self._gait.commanded
-        state.yaw, state.sensed = yaw, 1.0
-        lean = complex(*state.body_offset[4:2:-1].tolist())
-        self._measured = complex(pitch, roll)
+        state = self._gait.data.state
+        *_, leant_roll, leant_pitch, _ = state.body_offset.tolist()
+        lean, self._measured = complex(leant_pitch, leant_roll), complex(pitch, roll)
         if lean != self._leant:
             self._leant = lean
             self.ground.compare_anew()
         self.slope.sense(roll - lean.imag, pitch - lean.real, yaw)
-        if adopts:
-            self.slope.adopt()
-        state.tilted = self.slope.tilt
+        if state.sensed == 0.0:
+            state.yaw_reference = yaw
+            if state.mode == Mode.STAND and not self._gait.commanded:
+                self.slope.adopt()
+        state.yaw, state.sensed, state.tilted = yaw, 1.0, self.slope.tilt
 
     def sense_force(self, x: float, y: float, z: float) -> None:
         """Process the specific force of the body [m/s^2], by which the gait detects whether it makes progress."""
@@ -179,18 +182,17 @@ class Terrain:
         if offset.shape != (6,) or not np.isfinite(offset).all():
             raise HexapodError(f"body pose {offset.tolist()}: six finite numbers (x, y, z, roll, pitch, yaw) needed")
         if (np.abs(offset) > MOST_LEAN).any():
-            raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{MOST_LEAN.tolist()} [m, rad]")
-        self.leaning[:] = offset
-        self._gait.data.command.offset = self.leaning
+            raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{list(MOST_LEAN)} [m, rad]")
+        self.leaning = offset.tolist()
+        self._gait.data.command.offset = offset
         self._move_body()
 
     def _move_body(self, uphill: complex = 0j) -> None:
         """Move the body over its feet by x + i y [m] more than for `lean`, the load and the sway for weighing it."""
-        lean, sway, shift = self.leaning.tolist(), self.sway.offset.tolist(), self.load.shift + uphill
-        offset = self._gait.data.command.offset
-        for k, more in enumerate((shift.real, shift.imag, 0.0)):
-            most = MOST_LEAN.item(k)
-            offset[k] = min(most, max(-most, lean[k] + sway[k] + more))
+        (x, y, z, *_), (along, across, up), shift = self.leaning, self.sway.offset, self.load.shift + uphill
+        offset, most = self._gait.data.command.offset, MOST_LEAN[0]
+        for k, value in enumerate((x + along + shift.real, y + across + shift.imag, z + up)):
+            offset[k] = value if abs(value) <= most else math.copysign(most, value)
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
@@ -198,7 +200,7 @@ class Terrain:
         """Advance the adaptation to the ground by dt [s], and apply it."""
         ground, data, now, plan = self.ground, self._gait.data, self._gait.data.state, self._gait.plan
         settings, lift = self._gait.settings, self._gait.used.step_height
-        walks, rows = now.mode == Mode.WALK, plan is not None and plan.kind == "row"
+        walks, rises, rows = now.mode == Mode.WALK, now.mode == Mode.RISE, plan is not None and plan.kind == "row"
         sways = settings.weighing_sway if walks else 0.0
         if sways or self.sway.size:
             self.sway.advance(dt, sways, self.shift_room)
@@ -208,9 +210,9 @@ class Terrain:
             return
         self.slope.learn(dt, now.mode in SITTING)
         reflexes, tilt = now.reflexes, now.tilted
-        if now.mode == Mode.RISE and reflexes > self._reflexes:
+        if rises and reflexes > self._reflexes:
             ground.assume_rough()
-        if now.mode == Mode.RISE or reflexes == 0.0:
+        if rises or reflexes == 0.0:
             self._reflexes = reflexes
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
@@ -224,8 +226,7 @@ class Terrain:
             now.reflexes = 0.0  # they do not count any more
         self._make_way(dt, ground, twist)
         self._high += limit_length(self.highest_lift - self._high, 0.02 * dt)  # [m/s]
-        high = ground.share if self._gait.limiter.high else 0.0
-        self._lifted += limit_length(high - self._lifted, dt / RAISING)
+        self._lifted += limit_length(self._gait.limiter.high * ground.share - self._lifted, dt / RAISING)
         data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
         if rows and plan is not None:
             more = self._lifted * ROWING_RISE

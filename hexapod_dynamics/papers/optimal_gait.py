@@ -171,8 +171,8 @@ class OptimalGait(TripodGait):
     ) -> None:
         super().__init__(*arguments, **{**options, "swing": "minimum_jerk"})
         self.planner = planner or ImmediatePlanner()
-        self.refused: list[str] = []
-        self.plans: dict[int, PlannedSwing] = {}
+        self._legs: list[np.ndarray] = []
+        self.forget_plans()
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
@@ -183,7 +183,8 @@ class OptimalGait(TripodGait):
 
     def forget_plans(self) -> None:
         """Discard all plans."""
-        self.plans, self.refused = {}, []
+        self.plans: dict[int, PlannedSwing] = {}
+        self.refused: list[str] = []
         self._weights, self._swinging = np.zeros(len(self._legs)), np.zeros(len(self._legs), bool)
         self._planned_for: np.ndarray | None = None  # twists (3,) of the plans, and of those that were requested
         self._asked_for: np.ndarray | None = None

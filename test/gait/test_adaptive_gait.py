@@ -442,4 +442,4 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
         sway.advance(0.02, 0.005, 0.004)
         assert np.abs(sway.offset).max() <= 0.002
     sway.advance(0.02, 0.005, 0.0)
-    assert not sway.size and not sway.offset.any()
+    assert not sway.size and not any(sway.offset)

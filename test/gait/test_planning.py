@@ -9,12 +9,13 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics import worker_processes
 from hexapod_dynamics.cma_es import minimise
-from hexapod_dynamics.core._core import hull_margin, link_centres, two_feet_margin
+from hexapod_dynamics.core._core import cycle_foot, hull_margin, link_centres
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
+from hexapod_dynamics.gait.planning.plan import PlanEvaluator
 from hexapod_dynamics.gait.planning.search import Search, make_demands, make_plan
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.tools import plan as tool
@@ -50,13 +51,24 @@ def test_cma_es_finds_the_valley_of_a_skewed_function():
 
 
 def test_on_two_feet_the_belly_may_carry_half_of_the_weight():
-    box = np.array([0.2, 0.08])
-    feet = np.array([[0.0, 0.2], [0.0, -0.2]])  # the edges of the belly are 0.1 m ahead and behind
-    assert two_feet_margin(feet, box, 0.0, 0.0) == pytest.approx(0.05)
-    for x in (0.05, -0.05):
-        assert two_feet_margin(feet, box, x, 0.0) == pytest.approx(0.0)
-    assert two_feet_margin(feet, box, 0.0, 0.19) == pytest.approx(0.01)  # near a foot
-    assert two_feet_margin(feet + [0.15, 0.0], box, 0.0, 0.0) < 0.0  # 0.15 m ahead of it: 60 % on the belly's rear edge
+    evaluator, twist = PlanEvaluator(ROBOT), (0.05, 0.0, 0.0)
+    evaluator.accept(PlanLibrary.load_for_robot(ROBOT).find(("LF", "LM", "RR", "RM")))
+    evaluator.findings(np.array(twist))
+    half, legs = 0.5 * np.array(ROBOT.body.box[:2]), [ROBOT.leg_names.index(name) for name in ("LR", "RF")]
+    corners, stands = half * [[1, 1], [1, -1], [-1, 1], [-1, -1]], 0
+    for k, (*point, margin) in enumerate(evaluator.course):
+        phase = k / len(evaluator.course)
+        first, second = (np.array(cycle_foot(evaluator.numbers, evaluator.table, i, phase, *twist)[:2]) for i in legs)
+        length = np.linalg.norm(second - first)
+        along = (second - first) / length
+        across = np.array([-along[1], along[0]])
+        off, ahead = across @ (point - first), along @ (point - first)
+        edge = max(0.0, *(np.sign(off) * (corners - first) @ across))
+        lies = min(half - np.abs(point))
+        expected = min(0.5 * edge - abs(off), ahead, length - ahead)
+        assert margin == pytest.approx(expected, abs=1e-9) or margin == pytest.approx(lies, abs=1e-9)
+        stands += margin == pytest.approx(expected, abs=1e-9)
+    assert 10 < stands < len(evaluator.course)
 
 
 def test_two_legs_on_one_side_get_no_plan_and_two_on_both_sides_row(monkeypatch):

@@ -311,7 +311,7 @@ def test_a_load_and_a_body_pose_that_are_refused_do_not_replace_those_of_before(
     for kind in ("tripod", "auto"):
         control.change({"gait": kind})
     assert control.gait.terrain.load.wanted == wanted != 0.0
-    assert np.array_equal(control.gait.terrain.leaning, leaning) and leaning.any()
+    assert np.array_equal(control.gait.terrain.leaning, leaning) and any(leaning)
     control.close()
 
 

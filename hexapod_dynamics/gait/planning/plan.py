@@ -96,18 +96,12 @@ class GaitPlan:
 
     def mirror(self, partners: dict[str, str]) -> GaitPlan:
         """Return the mirrored plan: left and right are exchanged. partners: name of each leg's mirror image."""
-        order = {name: k for k, name in enumerate(partners)}
-        rows = sorted(
-            (order[partners[name]], partners[name], phase, (x, -y))
-            for name, phase, (x, y) in zip(self.legs, self.phases, self.footholds, strict=True)
-        )
-        return dataclasses.replace(
-            self,
-            legs=tuple(row[1] for row in rows),
-            phases=tuple(row[2] for row in rows),
-            footholds=tuple(row[3] for row in rows),
-            sway=tuple(sign * value for sign, value in zip(MIRRORED_SWAY, self.sway, strict=True)),
-        )
+        rows = zip(self.legs, self.phases, self.footholds, strict=True)
+        images = {partners[name]: (phase, (x, -y)) for name, phase, (x, y) in rows}
+        legs = tuple(name for name in partners if name in images)
+        phases, footholds = zip(*(images[name] for name in legs), strict=True)
+        sway = tuple(sign * value for sign, value in zip(MIRRORED_SWAY, self.sway, strict=True))
+        return dataclasses.replace(self, legs=legs, phases=phases, footholds=footholds, sway=sway)
 
     def shift(self, dx: float, dy: float) -> GaitPlan:
         """Return the plan with its feet moved by (dx, dy) [m] under the body."""
