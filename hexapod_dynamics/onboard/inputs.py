@@ -22,6 +22,7 @@ from hexapod_dynamics.se3 import rotation_from_quaternion
 
 POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
 FARTHEST_READING = 2.0  # [rad] beyond a joint's limits: a measured angle in radians is nowhere so far outside
+OLDEST_READING = 1.0  # [s] an older one is of no use
 SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
 # Plausible mean magnitudes [m/s^2], [rad/s]: a robot measures gravity, and does not spin. Others show other units.
 MEAN_FORCE, MEAN_RATE = (5.0, 15.0), 8.0
@@ -227,7 +228,7 @@ class JointInput:
             if not math.isfinite(value):
                 name = self._names[joint]
                 self.faults.add(topic, f"{topic} has a value that is not finite for {name}; it is left out")
-            elif not 0.0 <= age <= 1.0:  # [s] an older one is of no use
+            elif not 0.0 <= age <= OLDEST_READING:
                 late = f"was read {age} s before the stamp; it is left out"
                 self.faults.add(topic, f"{topic}: {self._names[joint]} {late}")
             elif measured and (refusal := self.refusal(joint, value)):

@@ -21,7 +21,7 @@ from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAY_PERIOD, make_ga
 from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT, DamageDetection
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings, State
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, JointInput
+from hexapod_dynamics.onboard.inputs import OLDEST_READING, Faults, ImuInput, ImuReading, JointInput
 from hexapod_dynamics.onboard.prediction import Prediction, PredictionSettings
 from hexapod_dynamics.onboard.servos import READS_A_SECOND, Servos
 from hexapod_dynamics.robot import Morphology, Robot
@@ -89,6 +89,8 @@ class ProgramParts:
 
 class Onboard:
     """The whole program of the robot; times are seconds on one clock that the caller chooses.
+
+    The times of `step` never decrease; those of other calls may be up to a second late, and in any order.
 
         o = Onboard(robot)
         o.command(t, vx, vy, wz)                                # cmd_vel
@@ -161,7 +163,7 @@ class Onboard:
         self._sent_torques: np.ndarray | None = None  # on its way to the servos
         self._sent_morphology: Morphology | None = None
         self._following = False
-        self._time = -math.inf
+        self._time = self._latest = -math.inf  # of the last step; the latest of all calls
         self._next: dict[str, float] = {}  # times at which what EVERY names is due
         self._doing = ""
         if morphology is not None:
@@ -175,13 +177,13 @@ class Onboard:
 
         A twist that is not finite is a fault that `state` names; the last valid one is followed until it is too old.
         """
-        _check_time(t)
+        self._check_time(t)
         self.parts.gait.command(t, (vx, vy, wz))
 
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
-        _check_time(t)
         force, rate = _read_vector("acceleration", acceleration), _read_vector("angular_velocity", angular_velocity)
+        self._check_time(t)
         if math.isfinite(self._time):
             self.parts.imu.check_clock(self._time, self._time - t)
         reading = self.parts.imu.sample(t, force, rate)
@@ -194,14 +196,15 @@ class Onboard:
 
     def reads(self, t: float) -> list[int]:
         """Return the joints (indices) that the servo bus asks next."""
-        _check_time(t)
+        self._check_time(t)
         return self.parts.servos.bus.reads(t)
 
     def joint(self, t: float, joint: int, angle: float) -> None:
         """Process the answer of a servo: its angle [rad], read at the time t [s]. HexapodError for what is no angle."""
-        self._check_joint(t, joint)
+        check_joint(self.robot, joint)
         if refusal := self._joint_input.refusal(joint, angle):
             raise HexapodError(f"{refusal}; call `silent` instead")
+        self._check_time(t)
         if not self.parts.servos.bus.process_answer(t, joint, angle):
             return
         self._angles[joint] = angle
@@ -210,7 +213,8 @@ class Onboard:
 
     def silent(self, t: float, joint: int) -> None:
         """Process a request to a servo that was not answered."""
-        self._check_joint(t, joint)
+        check_joint(self.robot, joint)
+        self._check_time(t)
         self.parts.servos.bus.process_silence(t, joint)
         if self.parts.servos.bus.state.silent[joint]:
             self._angles[joint] = np.nan
@@ -242,7 +246,7 @@ class Onboard:
 
     def step(self, t: float) -> np.ndarray:
         """Return the set-points (n,) [rad] for the next 20 ms; NaN: torque off, missing, or not measured yet."""
-        _check_time(t)
+        self._check_time(t, self._time)
         self._time, payload = t, self.parts.prediction.payload
         self._deliver(t)
         if self._newest is not None:
@@ -261,9 +265,17 @@ class Onboard:
             self.parts.gait.set_payload(*payload.payload.expected)
         return set_points
 
-    def _check_joint(self, t: float, joint: int) -> None:
-        _check_time(t)
-        check_joint(self.robot, joint)
+    def _check_time(self, t: float, earliest: float = -math.inf) -> None:
+        """Raise HexapodError for a time that is not finite, before `earliest` or a second behind the latest call: what
+        follows it would never be due.
+        """
+        if not is_finite(t):
+            raise HexapodError(f"t: {t!r} given, seconds on one clock needed")
+        earliest = max(earliest, self._latest - OLDEST_READING)
+        if t < earliest:
+            remedy = "make a new Onboard where a simulation begins again"
+            raise HexapodError(f"t: {t:.6g} s given, at least {earliest:.6g} needed: time runs forward; {remedy}")
+        self._latest = max(self._latest, t)
 
     def _due(self, what: str, t: float) -> bool:
         """Whether what EVERY names is due at the time t [s]; then it is due again after its period."""
@@ -386,12 +398,6 @@ class Onboard:
     def close(self) -> None:
         """End the background work of the gait."""
         self.parts.gait.close()
-
-
-def _check_time(t: float) -> None:
-    """Raise HexapodError for a time that is not finite: what follows it would never be due."""
-    if not is_finite(t):
-        raise HexapodError(f"t: {t!r} given, seconds on one clock needed")
 
 
 def _read_vector(name: str, given: Sequence[float]) -> list[float]:

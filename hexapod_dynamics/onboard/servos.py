@@ -76,8 +76,8 @@ class ReadingsBus:
 
     def reads(self, t: float) -> list[int]:
         """Return the joints (indices) that are asked from the last call to the time t [s], in this order."""
-        elapsed = t - self._last if math.isfinite(self._last) else 1.0 / self._pace
-        self._last = t
+        elapsed = max(t - self._last, 0.0) if math.isfinite(self._last) else 1.0 / self._pace
+        self._last = max(t, self._last)
         self._credit = min(self._credit + elapsed * self._pace, 4.0)  # requests, after a pause
         joints: list[int] = []
         schedule = self.state.schedule

@@ -149,13 +149,14 @@ def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_a
     assert world.onboard.state[1] == "standing" and world.onboard.decisions == []
 
 
-def run_standing(onboard, ticks, begin=0):
-    """Let a program walk whose joints stand, and whose body is at rest."""
+def run_standing(onboard, ticks, begin=0, late=(0.0,)):
+    """Let a program walk whose joints stand, and whose body is at rest; its readings are late [s] in turn."""
+    lags = itertools.cycle(late)
     for tick in range(begin, begin + ticks):
         t = tick * TICK
-        onboard.imu(t, (0.0, 0.0, 9.81), (0.0, 0.0, 0.0))
+        onboard.imu(t - next(lags), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0))
         for joint in onboard.reads(t):
-            onboard.joint(t, joint, onboard.standing_pose.item(joint))
+            onboard.joint(t - next(lags), joint, onboard.standing_pose.item(joint))
         if tick % 2 == 0:
             onboard.command(t, 0.05, 0.0, 0.0)
             onboard.step(t)
@@ -169,6 +170,14 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
         lambda: asked.step(np.nan),
         lambda: asked.step(np.inf),
         lambda: asked.step("1.5"),
+        lambda: asked.step(1.47),
+        lambda: asked.step(0.0),
+        lambda: asked.command(0.4, 0.05, 0.0, 0.0),
+        lambda: asked.imu(0.4, (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)),
+        lambda: asked.reads(0.4),
+        lambda: asked.joint(0.4, 4, 0.1),
+        lambda: asked.silent(0.4, 4),
+        lambda: asked.joint(1e9, -1, 0.1),
         lambda: asked.imu(now, ("x", 0.0, 9.8), (0.0, 0.0, 0.0)),
         lambda: asked.joint(now, 4, "0.1"),
         lambda: asked.command(np.nan, 0.05, 0.0, 0.0),
@@ -196,6 +205,15 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
     assert np.array_equal(asked.step(3.0), other.step(3.0)) and asked.state == other.state
     assert np.array_equal(asked.prediction.joints, other.prediction.joints)
     assert np.array_equal(asked.prediction.position, other.prediction.position)
+
+
+def test_late_readings_in_any_order_and_a_step_that_is_repeated_are_legal():
+    onboard = Onboard(ROBOT)
+    run_standing(onboard, 400, late=(0.05, 0.03, 0.0, 0.02, 0.04))
+    assert onboard.state[:2] == ("ok", "walking") and onboard.prediction is not None
+    assert onboard.decisions == [] and onboard.diagnostics["imu"][:2] == ("ok", "measuring")
+    assert np.array_equal(onboard.step(3.98), onboard.step(3.98))
+    onboard.close()
 
 
 @pytest.mark.parametrize(
