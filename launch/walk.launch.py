@@ -317,7 +317,7 @@ def node_values(given, session):
     beside = {
         "damage_manager": kept,
         "robot_description": {"ros2_control": given["ros2_control"]},
-        **({"damage_detector": {"detect": given["detect"]}} if given["detect"] != "off" else {}),
+        **({"damage_detector": kept | {"detect": given["detect"]}} if given["detect"] != "off" else {}),
         **({"walk_status": {}} if given["status"] == "true" else {}),
     }
     return moving, beside

@@ -99,6 +99,11 @@ class DecisionMaker:
         self.own = {name: value for name, value in self.own.items() if after.get(name, value) == value}
         self._found = {key: one for key, one in self._found.items() if self._is_own(key)}
 
+    def restore_own(self, values: Mapping[str, Value], morphology: Morphology) -> None:
+        """Take those of the named values that are declared in the Morphology as declared by this detector."""
+        declared = morphology.parameters()
+        self.own |= {name: value for name, value in values.items() if declared.get(name) == value}
+
     def decide(
         self, time: float, action: str, what: Hypothesis, p: float, text: str, since: float, *servos: int
     ) -> list[Decision]:

@@ -11,10 +11,12 @@ every 80 ms.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 
+from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
 from hexapod_dynamics.detection.features import STEP, FeatureExtractor, are_setpoints_moving, evidence
@@ -151,6 +153,13 @@ class DamageDetector:
         self.features.set_morphology(self.time, morphology)
         self._returns[self.features.left > before] = self.time + RETURNS
         self.posterior.hold()
+
+    def restore_own(self, values: Mapping[str, Value]) -> None:
+        """Restore `decisions.own` from before a restart, once the morphology is known: what is still declared of it is
+        tested again, and taken back when it is intact.
+        """
+        self.decisions.restore_own(values, self.morphology)
+        self._recovered.watch(self.decisions.find_own_joints())
 
     def restart(self) -> None:
         """Discard the model's state and all measurements; start again with the next ones."""

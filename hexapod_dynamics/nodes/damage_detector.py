@@ -7,11 +7,13 @@ restores a part that it has not declared missing itself.
 from __future__ import annotations
 
 import time
+from typing import cast
 
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
@@ -20,6 +22,7 @@ from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, format_value, make_status
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile
@@ -42,6 +45,9 @@ class DamageDetectorNode(RobotNode):
             self.detection = DamageDetection(robot, values.read("detect", str), settings, faults=self.faults)
         except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
             raise ParameterError(str(error)) from None
+        # What it has declared is taken back when it is intact, also after a crash.
+        self.session_state: SessionState = SessionState(self)
+        self._stored, self._kept = self.session_state.load(), self.detection.own
         self._names = list(robot.joint_names)
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
         self.loop = TickLoop(self, 1.0 / values.read("rate", float), self._update)
@@ -100,6 +106,12 @@ class DamageDetectorNode(RobotNode):
 
     def _on_morphology(self, morphology: Morphology) -> None:
         self.detection.set_morphology(morphology)
+        if self._stored is not None:
+            self.detection.restore_own(cast("dict[str, Value]", self._stored))
+            self._stored = None
+        if self.detection.own != self._kept:
+            self._kept = self.detection.own
+            self.session_state.post(self._kept)
         self._declarations.follow(morphology.parameters())
 
     # ---- out ---------------------------------------------------------------------------------------------------------

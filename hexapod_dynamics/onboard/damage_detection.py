@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.decisions import Decision, Finding
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
@@ -96,6 +97,16 @@ class DamageDetection:
         """Adopt the declared damage."""
         self.detector.set_morphology(morphology)
 
+    def restore_own(self, values: Mapping[str, Value]) -> None:
+        """Restore `own` from before a restart, once the morphology is known."""
+        if self.mode == DECLARE:
+            self.detector.restore_own(values)
+
+    @property
+    def own(self) -> dict[str, Value]:
+        """Named values that this detector has declared and that still hold; with `report` a person has declared all."""
+        return dict(self.detector.decisions.own) if self.mode == DECLARE else {}
+
     # ---- out ---------------------------------------------------------------------------------------------------------
 
     def update(self, t: float) -> Outcome:
@@ -119,8 +130,7 @@ class DamageDetection:
         detector, findings = self.detector, self.detector.findings()
         values = {
             "detect": self.mode,
-            # With detect:=report what holds was declared by a person.
-            "declared by this node": ", ".join(detector.decisions.own if self.mode == DECLARE else ()) or "nothing",
+            "declared by this node": ", ".join(self.own) or "nothing",
             "suspicion": detector.suspicion,
             "below the threshold of a warning": ", ".join(
                 f"{one.name} (p = {one.probability:.2f})"

@@ -24,7 +24,7 @@ NODES: dict[str, tuple[ParameterSpec, ...]] = {
     "imu": (spec.ROBOT, *imu.PARAMETERS),
     "simulator": (spec.ROBOT, *simulator.PARAMETERS),
     "damage_manager": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *damage_manager.PATTERNS),
-    "damage_detector": (spec.ROBOT, *damage_detector.PARAMETERS),
+    "damage_detector": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *damage_detector.PARAMETERS),
     "robot_description": (spec.ROBOT, *displays.ROBOT_DESCRIPTION),
     "view": displays.VIEW_PARAMETERS,
     "_walk_status": displays.WALK_STATUS,

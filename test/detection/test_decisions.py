@@ -56,6 +56,12 @@ def test_a_lock_that_was_declared_at_another_angle_is_known_as_its_own(maker):
     assert maker.findings()[0].declared
 
 
+def test_after_a_restart_what_it_had_declared_is_its_own_as_far_as_it_is_still_declared(maker):
+    tibia, stale = locked(ROBOT, 5, 0.3).values, locked(ROBOT, 8, 0.3).values
+    maker.restore_own({"legs.RM": False, "legs.LM": False, **tibia, **stale}, WHOLE.without("RM").updated(tibia))
+    assert maker.own == {"legs.RM": False, **tibia} and maker.find_own_joints() == {5: 0.3}
+
+
 def test_a_decision_that_nobody_executes_holds_while_it_is_repeated_and_then_ends(maker):
     what = limp(ROBOT, 3)
     for k in range(200):

@@ -1,6 +1,7 @@
 """damage_detector and damage_manager in processes of their own, fed by hand with a standing robot whose leg goes."""
 
 import time
+import uuid
 from types import SimpleNamespace
 
 import numpy as np
@@ -79,7 +80,7 @@ def robot(probe):
     morphologies = probe.hear(ParameterEvent, "/t/morphology", LATCHED)
     feed = Feed(probe)
     with Process.node("damage_manager", "-r", "__ns:=/t") as manager:
-        with Process.node("damage_detector", "-r", "__ns:=/t") as detector:
+        with Process.node("damage_detector", "-r", "__ns:=/t", "-p", f"session:={uuid.uuid4().hex}") as detector:
             wait_until(lambda: hypotheses and morphologies, START, lambda: manager.output + detector.output)
             time.sleep(3.0)  # every servo has been heard
             yield SimpleNamespace(probe=probe, feed=feed, detector=detector, manager=manager)
@@ -116,9 +117,11 @@ def test_a_leg_whose_servos_fall_silent_is_declared_missing_and_explained(robot)
     assert {status.level for status in reports()} == {DiagnosticStatus.OK}, reports()
 
 
-def test_it_is_brought_back_when_its_servos_answer_again_but_not_what_a_person_took_out(robot):
+def test_it_is_brought_back_also_after_a_crash_when_its_servos_answer_but_not_what_a_person_took_out(robot):
     probe, feed, detector = robot.probe, robot.feed, robot.detector
     assert probe.set("/t/set_morphology", {"legs.LF": False}) == (True, "")
+    detector.kill()
+    detector.start()
     feed.mute, feed.back = set(), [*RM, *LF]
     wait_until(lambda: declared(probe)["legs.RM"], 20, lambda: detector.output)
     time.sleep(3.0)
