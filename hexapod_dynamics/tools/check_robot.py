@@ -146,6 +146,12 @@ def read_device_parameters(given: argparse.Namespace) -> dict[str, dict]:
         values = {name: default | nodes[f"/**/{name}"]["ros__parameters"] for name, default in DEFAULTS.items()}
     except (RobotError, KeyError, TypeError, AttributeError) as error:
         raise HexapodError(f"{file} has no parameters of servos and imu: {error!r}") from error
+    protocol = values["servos"]["protocol"]
+    if protocol in ("dynamixel", "feetech") and not given.robot:
+        raise HexapodError(
+            f"{file} is for {protocol} servos: the default robot, a JetHexa, has no such servos, and other joints; add "
+            "--robot with the file of yours, as --robot config/phantomx.yaml"
+        )
     for node, name in (("servos", "port"), ("servos", "direction"), ("imu", "bus")):
         if getattr(given, name):
             values[node][name] = getattr(given, name)

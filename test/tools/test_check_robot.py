@@ -302,6 +302,8 @@ def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_pa
         (["--simulated", "--faults", "imu.gone=1"], "the faults are"),
         (["--simulated", "--speed", "3"], "0.05 to 1 rad/s"),
         (["--hardware", "/nowhere.yaml"], "has no parameters of servos and imu"),
+        (["--hardware", "dynamixel"], "add --robot with the file of yours"),
+        (["--hardware", "feetech", "--only", "port"], "add --robot with the file of yours"),
     ],
 )
 def test_wrong_arguments_are_named(capsys, arguments, words):
