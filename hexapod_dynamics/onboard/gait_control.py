@@ -124,7 +124,8 @@ class GaitControl:
         with self._refusals_of("cmd_vel", t):
             self.gait.command(*twist)
             self._commanded = t
-            self.permit.command(t, np.asarray(twist))
+            if not self.permit.command(t, np.asarray(twist)) or self.get_up.active:
+                self.gait.command(0.0, 0.0, 0.0)  # a gait that stands up would walk off
             self._store()
 
     def imu(self, t: float, reading: ImuReading) -> None:

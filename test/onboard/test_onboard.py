@@ -149,6 +149,40 @@ def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_a
     assert world.onboard.state[1] == "standing" and world.onboard.decisions == []
 
 
+@on_a_copy
+def test_a_robot_gets_up_and_stays_there_though_its_gait_changes_and_its_twist_lasts(declaring):
+    world, change = declaring, declaring.onboard.parts.gait.change
+    world.physics.reset(position=[0.0, 0.0, 0.2], rotation=np.diag([1.0, -1.0, -1.0]), joints=world.set_points)
+    assert world.run(15.0, lambda world: world.onboard.state[1] == "get up: standing up")
+    place = world.physics.position.copy()
+    change({"gait": "wave", "body_height": 0.15})
+    with pytest.raises(HexapodError, match="does not stand"):
+        change({"gait": "tripod"})
+    assert world.run(5.0, lambda world: "until a new cmd_vel" in world.onboard.state[1]), world.onboard.state
+    world.run(1.0)
+    assert np.linalg.norm((world.physics.position - place)[:2]) < 0.02 and world.tilt < 0.05
+    assert world.physics.position[2] == pytest.approx(0.15, abs=0.01)
+    for speed in (0.0, 0.03):
+        world.twist[0] = speed
+        world.run(2.0)
+    assert world.onboard.state[:2] == ("ok", "walking")
+
+
+@on_a_copy
+def test_a_gait_that_changes_while_the_robot_braces_is_walked_with_once_the_push_is_over(declaring):
+    world, control = declaring, declaring.onboard.parts.gait
+    world.wrench[1] = 45.0
+    assert world.run(0.3, lambda world: control.brace.active)
+    control.change({"gait": "wave", "body_height": 0.15})
+    world.run(0.2)
+    world.wrench[:] = 0.0
+    assert control.brace.active and world.onboard.state[1].startswith("bracing")
+    assert world.run(2.0, lambda world: not control.brace.active)
+    world.run(2.0)
+    assert world.onboard.state[:2] == ("ok", "walking") and world.tilt < 0.05 and control.brace.count == 1
+    assert world.physics.position[2] == pytest.approx(0.15, abs=0.01)
+
+
 def run_standing(onboard, ticks, begin=0, late=(0.0,)):
     """Let a program walk whose joints stand, and whose body is at rest; its readings are late [s] in turn."""
     lags = itertools.cycle(late)
