@@ -16,14 +16,12 @@ from hexapod_dynamics.robot import Morphology, Robot
 if TYPE_CHECKING:
     from hexapod_dynamics.core import _core
 
-# Key of `Gait.report` for the leg whose foot is being pressed down.
-PRESSED_FOOT = "pressed foot"
+PRESSED_FOOT = "pressed foot"  # key of `Gait.report` for the leg whose foot is being pressed down
 # Keys of `gait_state`: whether the robot braces against a push; whether it lies after a fall or is getting up.
 BRACES = "braces against a push"
 OFF_ITS_FEET = "off its feet"
 STANDING, WALKING = "standing", "walking"  # values of Gait.doing
-# Key of `Gait.report`: whether an obstacle throws the body back at present.
-THROWN_BACK = "thrown back by an obstacle"
+THROWN_BACK = "thrown back by an obstacle"  # key of `Gait.report`: whether an obstacle does so at present
 
 
 def refuse_unbound(gait: object) -> object:
