@@ -203,9 +203,10 @@ def checked(context):
         raise RuntimeError(f"velocity:={given['velocity']}: allowed are -1 to 1 m/s")
     lost = [name.strip() for name in given["damage"].split(",") if name.strip()]
     if lost and not simulated:
+        which = f"--namespace {given['namespace'].strip('/')} " if given["namespace"] else ""
         raise RuntimeError(
             f"damage:={given['damage']} breaks the simulated robot; with hardware:={hardware} declare "
-            "what is missing: ros2 run hexapod_dynamics set_morphology --missing ..."
+            f"what is missing: ros2 run hexapod_dynamics set_morphology {which}--missing ..."
         )
     faults, truth = {}, ""
     about_the_robot = ("robot", "damage", "faults", "truth", "params_file")

@@ -63,7 +63,8 @@ def find_proved_device(link: str | os.PathLike, session: str = "") -> str:
     DeviceError. session: of this launch; if both sides have one, they must be equal.
     """
     link, record = Path(link), _record_of(link)
-    remedy = "start it (ros2 launch hexapod_dynamics walk.launch.py), or give the parameter port of a real robot"
+    start = "ros2 launch hexapod_dynamics walk.launch.py, with this namespace:="
+    remedy = f"start it ({start}), or give the parameter port of a real robot"
     try:
         fd = os.open(record, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

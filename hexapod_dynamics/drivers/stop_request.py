@@ -29,6 +29,12 @@ def socket_path(namespace: str = "", domain_id: str | None = None) -> str:
     return os.path.join(device_path(namespace, domain_id), SOCKET)
 
 
+def resume_command(namespace: str = "") -> str:
+    """Return the command, in words for people, that ends the emergency stop of a robot."""
+    which = namespace.strip("/")
+    return f"stop --resume --namespace {which}" if which else "stop --resume"
+
+
 class StopRequest:
     """One request for the emergency stop; it is sent by the constructor.
 

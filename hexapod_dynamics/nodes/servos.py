@@ -74,7 +74,8 @@ class ServosNode(RobotNode):
         supply = SupplyLimits(**{what: values.read(f"{what}_voltage", float) for what in ("warn", "sit", "release")})
         seated = seated_pose(self.robot, values.read("sit_pose", list))
         # The chain is last: no hardware is accessed before every parameter has been accepted.
-        settings = make_settings(SupervisorSettings, values, seated=seated, period=self._period, supply=supply)
+        given = {"seated": seated, "period": self._period, "supply": supply, "namespace": self.get_namespace()}
+        settings = make_settings(SupervisorSettings, values, **given)
         self.chain = self._make_chain()
         self.control = ServoSupervisor(
             self.chain,

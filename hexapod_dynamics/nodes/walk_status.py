@@ -12,6 +12,7 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.damage import list_losses
+from hexapod_dynamics.drivers.stop_request import resume_command
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.messages import read_pose, read_rotation
 from hexapod_dynamics.nodes.morphology_messages import read_values
@@ -115,11 +116,11 @@ def _problems(wrong: Mapping[str, Collection[str]]) -> str:
     return "".join(f" | {what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names)
 
 
-def stop_of(status: DiagnosticStatus) -> dict[str, list[str]]:
+def stop_of(status: DiagnosticStatus, namespace: str = "") -> dict[str, list[str]]:
     """Return {what: words} of the stop that the status of `servos` tells; empty if it has none, or an error, too."""
     values = {pair.key: pair.value for pair in status.values}
     if values.get("emergency stop") == format_value(True):
-        return {"emergency stop": ["`stop --resume` ends it"]}
+        return {"emergency stop": [f"`{resume_command(namespace)}` ends it"]}
     stop = STOPS.get(values.get("stop", ""))
     return {"stopped": [stop]} if stop and status.level == DiagnosticStatus.WARN else {}
 
@@ -184,7 +185,7 @@ class WalkStatus(GuardedNode):
                 continue
             node = name.rpartition("/")[2]
             if node == "servos":
-                self._stopped = stop_of(status)
+                self._stopped = stop_of(status, prefix)
             self._reported.add(node)
             self._left.discard(node)
             self._seen[node] = self._elapsed()  # the graph may have lost a node that was silent for ten seconds

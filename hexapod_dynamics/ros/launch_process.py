@@ -26,7 +26,7 @@ from typing import ClassVar
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
-from hexapod_dynamics.drivers.stop_request import request_stop
+from hexapod_dynamics.drivers.stop_request import request_stop, resume_command
 from hexapod_dynamics.errors import suggest
 
 TERMINAL_CHECK = 0.2  # [s] between two checks whether this process has the terminal
@@ -115,8 +115,8 @@ def stop_robot(namespace: str) -> str:
 
 def _stop_all(say: Callable[[str], object]) -> None:
     for namespace in _Launch.namespaces:
-        of, which = (f" of {namespace}", f" --namespace {namespace}") if namespace else ("", "")
-        ends = f"`ros2 run hexapod_dynamics stop --resume{which}` ends it"
+        of = f" of {namespace}" if namespace else ""
+        ends = f"`ros2 run hexapod_dynamics {resume_command(namespace)}` ends it"
         say(f"space bar, emergency stop{of}: {stop_robot(namespace)}; {ends}")
 
 

@@ -58,7 +58,8 @@ def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_s
         robot.launch.end()
         robot.begin(*given, **kept)
         robot.truth.clear()
-        robot.wait(lambda: "emergency stop" in robot.launch.output and robot.truth, 60, "it knows of the stop")
+        ends = "`stop --resume --namespace left`"
+        robot.wait(lambda: f"emergency stop: {ends}" in robot.launch.output and robot.truth, 60, "it knows of the stop")
         assert robot.moved(4.0) < 0.005
         assert list(sessions.glob("robot.*"))
         launch = robot.launch
@@ -66,7 +67,7 @@ def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_s
         Process.killed_at = time.monotonic()
         wait_until(lambda: "was deleted while this launch was running" in launch.output, 60, lambda: launch.output)
         said.heard.clear()
-        wait_until(lambda: "emergency stop" in said("left/servos").message, 30, lambda: said("left/servos"))
+        wait_until(lambda: ends in said("left/servos").message, 30, lambda: said("left/servos"))
         assert stands_whatever_is_commanded(robot)
         # The gait loses its permit: it stands until a new command.
         crash_without_file(launch, "gait", sessions)

@@ -176,11 +176,16 @@ def test_the_line_fits_100_columns_with_problems_too_and_no_number_is_minus_zero
         (DiagnosticStatus.WARN, {"stop": "hold"}, {"stopped": ["holds where it stands"]}),
         (DiagnosticStatus.ERROR, {"stop": "off"}, {}),  # the supply, or a servo
         (DiagnosticStatus.WARN, {"stop": "follow"}, {}),
+        (
+            DiagnosticStatus.ERROR,
+            {"emergency stop": "True"},
+            {"emergency stop": ["`stop --resume --namespace a/left` ends it"]},
+        ),
     ],
 )
-def test_torque_off_that_a_person_asked_for_is_no_failure(level, values, told):
+def test_a_stop_that_a_person_asked_for_is_no_failure_and_is_told_with_the_command_that_ends_it(level, values, told):
     pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
-    assert walk_status.stop_of(DiagnosticStatus(name="servos", level=level, values=pairs)) == told
+    assert walk_status.stop_of(DiagnosticStatus(name="servos", level=level, values=pairs), "a/left") == told
 
 
 def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(printed):

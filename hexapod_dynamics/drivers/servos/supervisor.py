@@ -17,9 +17,9 @@ from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, MotionTime, Pos
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.health import SEVERITY
+from hexapod_dynamics.drivers.stop_request import resume_command
 from hexapod_dynamics.errors import DeviceError
 
-FROZEN = "the pose is frozen until `stop --resume`, or emergency_stop with false"
 FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
 MODES = {
     FOLLOW: "joint_commands move the robot",
@@ -80,7 +80,7 @@ class SupervisorSettings:
     """period [s]: in which a servo moves to a new target. command_timeout [s]: without a newer one the pose is held.
 
     seated (n,) [rad]: pose in which the belly is on the ground; a joint with NaN does not move. sit_speed [rad/s]:
-    of the joint with the longest way.
+    of the joint with the longest way. namespace: of the robot, for the commands in messages.
     """
 
     seated: np.ndarray
@@ -88,6 +88,7 @@ class SupervisorSettings:
     command_timeout: float = COMMAND_TIMEOUT
     sit_speed: float = 0.6
     supply: SupplyLimits = field(default_factory=SupplyLimits)
+    namespace: str = ""
 
 
 class SupervisedChain(Protocol):
@@ -143,6 +144,7 @@ class ServoSupervisor:
         self.sitting: SitDown | None = None
         self.supply_level = "ok"
         self._notify, self._keep = notify, keep
+        self._frozen = f"the pose is frozen until `{resume_command(settings.namespace)}`, or emergency_stop with false"
         self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = -np.inf
@@ -268,7 +270,7 @@ class ServoSupervisor:
             if not sent:
                 why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
                 return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
-            return True, FROZEN
+            return True, self._frozen
         if not self.stop.frozen:
             return True, "no emergency stop was on"
         reason = "" if self.stop.mode == FOLLOW else "the emergency stop has ended"
@@ -321,7 +323,7 @@ class ServoSupervisor:
         if self.not_kept:
             found.append(("error", f"a restart of this node would lose this state: {self.not_kept}"))
         if stop.frozen:
-            found.append(("error", f"emergency stop: {FROZEN}"))
+            found.append(("error", f"emergency stop: {self._frozen}"))
         elif stop.mode == SIT:
             found.append(("warn", f"sitting down: {stop.reason}"))
         elif off:
