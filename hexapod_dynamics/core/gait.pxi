@@ -124,7 +124,7 @@ cdef class Memory(Tick):
     rad/s]. A copy and a pickled memory are independent.
     """
 
-    cdef object memory
+    cdef object memory, arrays
     cdef dict __dict__
 
     cdef void *make(self, struct, legs, numbers) except NULL:
@@ -140,6 +140,7 @@ cdef class Memory(Tick):
         self.legs[:], self.legs_count[:] = legs, len(legs)
         if numbers is not None:
             self.memory[:] = numbers
+        self.arrays = self.position, self.velocity
         self.gait = data(self.memory)
         return self.gait
 
@@ -150,9 +151,10 @@ cdef class Memory(Tick):
         """Return an independent copy."""
         return type(self)(self.legs, self.memory)
 
-    def advance(self, double dt) -> None:
-        """Advance by dt [s], less than half a period; dt = 0 only fills position and velocity."""
+    def advance(self, double dt) -> tuple:
+        """Advance by dt [s], less than half a period, and return position and velocity; dt = 0 only fills these."""
         self.tick(self.gait, dt)
+        return self.arrays
 
     def load(self, Memory other) -> None:
         """Copy all numbers of the memory of a gait of the same class."""

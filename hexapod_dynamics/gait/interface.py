@@ -117,9 +117,8 @@ class Gait(ABC):
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
         self.check_step(dt)
-        data = self.data
-        data.advance(dt)
-        return data.position, data.velocity
+        motion: tuple[np.ndarray, np.ndarray] = self.data.advance(dt)
+        return motion
 
     def check_step(self, dt: float) -> None:
         """Raise HexapodError unless dt [s] is 0 to a quarter period."""
