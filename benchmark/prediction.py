@@ -34,7 +34,9 @@ GAITS = {"adaptive": "auto", "tripod": "tripod"}  # as the node makes them
 POSE_BAND, TILT_BAND, HEIGHT_BAND = (0.216, 9.348), (0.0506, 7.378), (0.00098, 5.024)
 
 
-DAMAGED_AT = 5.0  # [s]
+# [s] of standing before the walk, in which the attitude filter finds what the calibration has left of the gyroscope's
+# offset; of walking before the damage.
+STANDS, DAMAGED_AT = 6.3, 5.0
 
 
 def damages(whole):
@@ -64,17 +66,18 @@ def damages(whole):
 
 def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, known=False):
     """Walk once; damage: (morphology, told), after 5 s; known: the software has the identified robot. Returns the
-    figures of a row and (doubt, time) pairs.
+    figures of a row and (doubt, time) pairs, times since it walks.
     """
     robot = None
     if known:
         robot, settings = identified_robot(truth, seed), EXACT
-    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot, timestep=1e-3)
-    walk.run(DAMAGED_AT)
+    walk = SensedWalk(
+        physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot, timestep=1e-3, rests=STANDS
+    )
+    rows = walk.log(DAMAGED_AT)
     if damage is not None:
         (walk.tell if damage[1] else walk.break_parts)(damage[0])
-    walk.run(seconds - DAMAGED_AT)
-    rows = np.array(walk.rows)
+    rows = np.concatenate([rows, walk.log(seconds - DAMAGED_AT)])
     pose, tilt, square_pose, square_tilt = errors(rows)
     way = np.hypot(*np.diff(rows[:, 1:3], axis=0)[::1].T).sum()
     ends = [100 * np.hypot(*(rows[-1, k : k + 2] - rows[-1, 1:3])) / max(way, 0.05) for k in (6, 11, 14)]
@@ -87,9 +90,8 @@ def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, kn
         )
     ]
     rms = np.degrees(np.sqrt(np.mean(tilt**2)))
-    return [way, *ends, np.degrees(pose[-1, 2]), rms, *(100 * np.array(inside)), rows[:, 17].max()], list(
-        walk.said.items()
-    )
+    said = [(text, at - STANDS) for text, at in walk.said.items()]
+    return [way, *ends, np.degrees(pose[-1, 2]), rms, *(100 * np.array(inside)), rows[:, 17].max()], said
 
 
 def summary(name, table):
@@ -132,7 +134,7 @@ def damaged_walks(options, shape):
             damage = None if morphology is None else (morphology, told)
             figures, said = measure(options.physics, gait, truth, options.seed, options.seconds, damage)
             since = 0.0 if morphology is None else DAMAGED_AT
-            warned += [at - since for at, _ in said if at >= since and morphology is not None and not told][:1]
+            warned += [at - since for _, at in said if at >= since and morphology is not None and not told][:1]
             first = next(((f"{at - since:5.1f} s", text) for text, at in said if at >= since), ("      -", ""))
             told_so = "" if morphology is None else ", told" if told else ", untold"
             print(shape.format(*figures), first[0], name + told_so, first[1], flush=True)

@@ -48,8 +48,8 @@ LEARNT = 1.2
 class PoseDrift:
     """Standard deviations: of s, l, g and h [1], of b [rad/s], of the noise, of the start.
 
-    rate [rad/s]: of b, the mean of the chip's noise over the 100 samples of a calibration. way_noise [m/sqrt(m)].
-    turn_noise [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate [rad/sqrt(s)]: with time. tilt
+    rate [rad/s]: of b, the chip's noise and wander in the second of a calibration. way_noise [m/sqrt(m)]. turn_noise
+    [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate [rad/sqrt(s)]: with time, by the wander. tilt
     [rad]: of roll and pitch; tilt_share, yaw_share: share of the square of the present innovation that is added to
     the variance. height [m]: of the body over the ground. climb [1]: of the slope that is learnt. start [m], start_yaw
     [rad]. mounting [rad]: of roll and pitch of the IMU's mounting. angles [rad]: of the differences between joint
@@ -73,10 +73,10 @@ class PoseDrift:
     across: float = 0.003
     early_along: float = 0.018
     early_across: float = 0.003
-    rate: float = 5e-5
+    rate: float = 1.35e-4
     way_noise: float = 0.0018
     turn_noise: float = 0.00037
-    yaw_rate: float = 1e-5
+    yaw_rate: float = 4.6e-4
     tilt: float = 0.00097
     tilt_share: float = 0.21
     yaw_share: float = 1.0

@@ -7,6 +7,8 @@ import pytest
 
 from hexapod_dynamics.estimation.filters import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SPEED_SMOOTHING, PoseDrift, PoseUncertainty
+from hexapod_dynamics.onboard.simulation import GyroscopeOffset
+from hexapod_dynamics.simulation.readings import GYROSCOPE
 
 STEPS = 300
 NAMES = ("along", "across", "rate", "early_along", "early_across")
@@ -47,7 +49,7 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
     yaws = {}
     for swing in (0.0, 0.03):
         for dt in (0.01, 0.02):
-            walk = PoseUncertainty(replace(PoseDrift(), rate=0.0))
+            walk = PoseUncertainty(replace(PoseDrift(), rate=0.0, yaw_rate=0.0))
             path = [0.08 * t + swing * np.sin(50.0 * t) / 50.0 for t in np.arange(0.0, 60.0, dt)]
             for dx in np.diff(path):
                 walk.advance((dx, 0.0, dt), 0.0)
@@ -56,18 +58,25 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
     assert abs(yaws[0.03, 0.02] - yaws[0.03, 0.01]) < 0.1 * yaws[0.03, 0.01]
 
 
-def test_roll_and_pitch_are_less_certain_while_the_imu_contradicts_them():
+def test_the_heading_is_as_uncertain_as_a_calibrated_gyroscope_that_wanders_leaves_it():
+    """120 axes of the simulated chip, calibrated in their first second, beside a minute of an even walk."""
+    walk, yaws = PoseUncertainty(), []
+    for seed in range(40):
+        offset = GyroscopeOffset(random := np.random.default_rng(seed), 0.01)
+        rates = [offset.sample() + random.normal(0.0, GYROSCOPE, 3) for _ in range(6100)]
+        yaws.extend(0.01 * np.sum(rates[100:] - np.mean(rates[:100], axis=0), axis=0))
+    for _ in range(600):
+        walk.advance((0.008, 0.0, 0.1), 0.0)
+    assert 0.8 < np.std(yaws) / np.sqrt(walk.pose[5, 5]) < 1.25
+
+
+def test_the_attitude_is_less_certain_while_the_imu_contradicts_it_and_only_then():
     walk, spread = PoseUncertainty(), PoseDrift()
-    walk.advance((0.0, 0.0, 0.01), 0.0, tilt_innovation=0.02)
+    walk.advance((0.0, 0.0, 0.01), 0.0, tilt_innovation=0.02, yaw_innovation=0.02)
     assert walk.pose[3, 3] == walk.pose[4, 4] == spread.tilt**2 + spread.tilt_share * 0.02**2
-
-
-def test_the_heading_is_less_certain_while_the_gyroscope_contradicts_it_and_only_then():
-    walk = PoseUncertainty()
-    walk.advance((0.0, 0.0, 0.01), 0.0, yaw_innovation=0.02)
-    assert abs(walk.pose[5, 5] - 0.02**2 * PoseDrift().yaw_share) < 1e-5
+    assert abs(walk.pose[5, 5] - 0.02**2 * spread.yaw_share) < 1e-5
     walk.advance((0.0, 0.0, 0.01), 0.0)
-    assert walk.pose[5, 5] < 1e-5
+    assert walk.pose[5, 5] < 1e-5 and walk.pose[3, 3] == walk.pose[4, 4] == spread.tilt**2
 
 
 def test_a_doubt_widens_it_as_fast_as_the_robot_may_move():
