@@ -26,6 +26,7 @@ class ReadingsBus:
     def __init__(self, robot: Robot, reads_a_second: float = READS_A_SECOND) -> None:
         self.state = ChainStateMachine(robot.joint_count, ChainSettings())
         self.targets = np.full(robot.joint_count, np.nan)
+        self._read_under = self.targets.copy()  # set-points under which the joints were read last
         with_ids = all(joint.servo_id is not None for joint in robot.joints)
         self._map = ServoMap.from_robot(robot) if with_ids else ServoMap.from_joint_names(robot.joint_names)
         self._pace, self._last, self._credit = reads_a_second, -math.inf, 0.0
@@ -49,9 +50,10 @@ class ReadingsBus:
             self.state.trusts_targets = True
 
     def freeze(self) -> bool:
-        """Stop all motion: each joint holds where it was measured last."""
+        """Stop all motion: each joint holds where it was measured last, moved as far as its set-point has since."""
         measured = np.isfinite(self.state.angle) & ~self.state.missing
-        self.targets[measured] = self.state.angle[measured]
+        here = self.state.angle + np.nan_to_num(self.targets - self._read_under)
+        self.targets[measured] = here[measured]
         self.state.set_frozen(True, self._last)
         return True
 
@@ -103,6 +105,7 @@ class ReadingsBus:
             holds = state.torque and state.trusts_targets
             start = state.start_from(angle, self.targets[joint]) if holds else angle
         state.process_reading(joint, angle, t, start)
+        self._read_under[joint] = self.targets[joint]
         return True
 
     def process_silence(self, t: float, joint: int) -> None:

@@ -123,8 +123,10 @@ def test_what_is_declared_by_a_person_is_walked_with_at_once():
 
 def test_an_emergency_stop_freezes_whatever_is_commanded_and_commands_go_on_slowly_after_it():
     world = walking(detect="off")
+    angles = world.physics.readings.copy()
     world.onboard.emergency_stop(True)
     world.run(1.0)
+    assert np.abs(world.physics.readings - angles).max() < 0.05  # [rad]; some were read last 0.15 rad from there
     held, place = world.set_points.copy(), world.physics.position.copy()
     world.run(3.0)
     assert np.array_equal(held, world.set_points)
