@@ -96,7 +96,7 @@ def require_instance(name: str, given: object, kind: type, error: type[HexapodEr
     """Raise `error` unless the value of an argument is of a class, whose MADE_BY, if any, tells how to make one."""
     if not isinstance(given, kind):
         made_by = getattr(kind, "MADE_BY", f"{kind.__name__}(...) makes one")
-        raise error(f"{name}: {given!r} given, a {kind.__name__} needed ({made_by})")
+        raise error(f"{name}: {shorten(repr(given))} given, a {kind.__name__} needed ({made_by})")
 
 
 def is_finite(value: object) -> bool:
@@ -107,6 +107,13 @@ def is_finite(value: object) -> bool:
         if not isinstance(value, Real):
             return False
     return value - value == 0  # NaN for what is not finite
+
+
+def require_finite(**values: object) -> None:
+    """Raise HexapodError for the first of some named values that is not a finite number."""
+    for name, value in values.items():
+        if not is_finite(value):
+            raise HexapodError(f"{name}: {value!r} given, a finite number needed")
 
 
 def find_nearest(name: str, known: Iterable[str]) -> str:

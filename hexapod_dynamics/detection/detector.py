@@ -27,8 +27,8 @@ from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.timing import Timing
-from hexapod_dynamics.dynamics.checks import check_robot
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.dynamics.checks import as_mask, as_numbers, as_rotation, check_joint, check_robot
+from hexapod_dynamics.errors import require_finite, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
@@ -71,6 +71,7 @@ class DamageDetector:
     ) -> None:
         self.robot, self.morphology = robot, Morphology.whole(robot)
         self.settings = s = settings or DetectorSettings()
+        require_instance("settings", s, DetectorSettings)
         self.weights = weights or Weights.load_for_robot(robot)
         legs = len(robot.legs)
         self._network = network or Network(self.weights, legs)
@@ -97,11 +98,15 @@ class DamageDetector:
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
         """Add a command: joint angles (n,) [rad], NaN: no command; torques (n,) [N m]: feed-forward."""
+        require_finite(time=time)
+        shape = self._commanded.shape
+        positions = as_numbers("positions", positions, shape)
+        torques = None if torques is None else as_numbers("torques", torques, shape)
         if self.following:
             self._timing.command(time)
             self._last_command = time
             given = np.isfinite(positions)
-            self._commanded[given] = np.asarray(positions, float)[given]
+            self._commanded[given] = positions[given]
             self.features.command(time, positions, torques)
 
     def follow(self, following: bool) -> None:
@@ -115,6 +120,8 @@ class DamageDetector:
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
         """Add the angle [rad] of a joint that was read at `time` [s]."""
+        check_joint(self.robot, joint)
+        require_finite(time=time, angle=angle)
         self._timing.add_reading(time)
         self.features.add_reading(time, joint, angle)
         self._angle[joint] = angle
@@ -123,9 +130,8 @@ class DamageDetector:
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Add the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
-        yaw, pitch, roll = euler_zyx(rotation)
-        if not np.isfinite([yaw, pitch, roll]).all():
-            raise HexapodError(f"rotation: {np.asarray(rotation).tolist()} is not finite")
+        require_finite(time=time)
+        yaw, pitch, roll = euler_zyx(as_rotation("rotation", rotation))
         self._last_attitude = time
         self.features.add_attitude(time, roll, pitch, yaw)
 
@@ -134,9 +140,13 @@ class DamageDetector:
 
         answering: servos that answer although they are declared missing.
         """
-        self.bus_evidence.report(time, np.asarray(silent, bool), np.asarray(torque_off, bool))
-        if answering is not None:
-            self.bus_evidence.add_answers_of_missing(np.asarray(answering, bool))
+        require_finite(time=time)
+        n = self.robot.joint_count
+        silent, torque_off = as_mask("silent", silent, n), as_mask("torque_off", torque_off, n)
+        back = None if answering is None else as_mask("answering", answering, n)
+        self.bus_evidence.report(time, silent, torque_off)
+        if back is not None:
+            self.bus_evidence.add_answers_of_missing(back)
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the declared morphology; values that this detector declared, but that were changed since, are no
@@ -184,6 +194,7 @@ class DamageDetector:
 
         Raises HexapodError if the model is not finite; call `restart` then.
         """
+        require_finite(time=time)
         self.time = time
         if self._off_its_feet:
             self._timing.ignore(time)

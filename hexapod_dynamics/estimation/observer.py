@@ -21,8 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.dynamics.checks import check_robot, require_robot
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.dynamics.checks import (
+    as_numbers,
+    as_rotation,
+    check_joint,
+    check_robot,
+    check_vector,
+    require_robot,
+)
+from hexapod_dynamics.errors import HexapodError, require_finite, require_instance
 from hexapod_dynamics.estimation.filters import UNREAD_AFTER, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
 from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift
@@ -74,6 +81,7 @@ class Observer:
 
     def __init__(self, robot: Robot, settings: ObserverSettings | None = None, spread: PoseDrift | None = None) -> None:
         self.settings = s = settings or ObserverSettings()
+        require_instance("settings", s, ObserverSettings)
         self.robot, self.count = robot, require_robot(robot).joint_count
         self.steps_ahead = round(s.horizon / HORIZON_PERIOD)  # rows that `predict_path` returns
         self._ahead = np.arange(1, self.steps_ahead + 1) * HORIZON_PERIOD
@@ -136,6 +144,9 @@ class Observer:
         """Process a command: joint angles (n,) [rad], NaN for joints without a command, and their rates (n,)
         [rad/s].
         """
+        require_finite(time=time)
+        shape = self.q.shape
+        positions, rates = as_numbers("positions", positions, shape), as_numbers("rates", rates, shape)
         self.commands.note(positions, rates)
         if self.started and self.following:
             self.commands.accept(time, positions, without=self._returning)
@@ -161,15 +172,18 @@ class Observer:
 
     def feed_forward(self, torques: np.ndarray) -> None:
         """Set the feed-forward torques (n,) [N m] of the servos from now on."""
-        self.commands.torques[:] = torques
+        self.commands.torques[:] = as_numbers("torques", torques, self.q.shape)
 
     def measure_joints(self, time: float, angles: np.ndarray) -> None:
         """Process joint angles measured at `time`: (n,) [rad], NaN for joints not measured then."""
+        angles = as_numbers("angles", angles, self.q.shape)
         for joint in np.flatnonzero(np.isfinite(angles)).tolist():
             self.measure_joint(time, joint, angles.item(joint))
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
         """Process the angle [rad] of one joint measured at `time`: the servos are read one after the other."""
+        check_joint(self.robot, joint)
+        require_finite(time=time, angle=angle)
         modelled = self._joints.interpolate_element(time, 0, joint) if self.started else angle
         rate, joints = self.nu.item(6 + joint), self.joint_filter
         if not joints.measure(time, joint, angle, modelled, rate):
@@ -209,7 +223,8 @@ class Observer:
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
-        self._attitude = rotation
+        require_finite(time=time)
+        self._attitude = rotation = as_rotation("rotation", rotation)
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.interpolate(time)))
             innovation = self.attitude_filter.innovation.tolist()
@@ -230,6 +245,9 @@ class Observer:
         """Process what the IMU feels at `time`: specific force (3,) [m/s^2] and angular velocity (3,) [rad/s], in axes
         of base_link.
         """
+        require_finite(time=time)
+        check_vector("acceleration", acceleration)
+        check_vector("rate", rate)
         if self.started:
             self.odometry.strides.add_acceleration(time, acceleration, rate, self.following and self._learns)
 
@@ -273,6 +291,7 @@ class Observer:
         to be at its command. At the start the robot stands on its lowest feet at the origin, heading along x, with
         the tilt of the IMU.
         """
+        require_finite(time=time)
         if self.started and self._attitude_time - self._fits_at > 0.5:
             # The model has tumbled although the robot has not (or the reverse): contacts hold it there against the
             # corrections, so it starts again from the measurements.
@@ -333,6 +352,7 @@ class Observer:
 
     def set_start_pose(self, x: float, y: float, yaw: float) -> None:
         """Set the position [m] and heading [rad] at which the state starts; to be called before it has started."""
+        require_finite(x=x, y=y, yaw=yaw)
         self._origin = (np.array([x, y]), yaw)
 
     def restart(self) -> None:
@@ -350,6 +370,7 @@ class Observer:
 
     def predict_path(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
+        require_finite(time=time)
         future = self.commands.forecast(time, self._ahead)
         if future is None:
             return self.model.roll_out(np.tile(self.model.setpoints, (self.steps_ahead, 1)))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.background import LatestCall
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError, require_instance
+from hexapod_dynamics.errors import HexapodError, require_finite, require_instance
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait, refuse_unbound
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.limits import Limiter
@@ -232,6 +232,7 @@ class AdaptiveGait(Gait):
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Process the measured attitude of the body: for the yaw hold and the tilt reflex."""
+        require_finite(roll=roll, pitch=pitch, yaw=yaw)
         self.terrain.sense(roll, pitch, yaw)
 
     def sense_force(self, x: float, y: float, z: float) -> None:
@@ -250,6 +251,7 @@ class AdaptiveGait(Gait):
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady nominal walk at a phase, with a transition if joints are given."""
+        require_finite(phase=phase)
         data, state = self.data, self.data.state
         state.values[:] = data.command.values[:] = 0.0
         data.feet["returns"] = 0.0

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError, RobotWarning
+from hexapod_dynamics.dynamics.checks import as_numbers
+from hexapod_dynamics.errors import RobotWarning
 from hexapod_dynamics.gait.legs import leg_moments, neutral_foothold, prepare_legs
 from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_plan, write_settings
 from hexapod_dynamics.gait.planning.library import PlanChoice, PlanLibrary
@@ -104,10 +105,7 @@ class Arrival:
 
     def measure(self, angles: npt.ArrayLike) -> None:
         """Add measured joint angles (n,) [rad], NaN where unknown."""
-        angles = np.array(angles, float)
-        if angles.shape != (self._joints,):
-            raise HexapodError(f"joints: {self._joints} angles [rad] needed, given an array {angles.shape}")
-        self.angles = angles
+        self.angles = as_numbers("angles", angles, (self._joints,), copy=True)
 
     def expect(self, legs: Sequence[int]) -> None:
         """Wait for these legs from now on."""

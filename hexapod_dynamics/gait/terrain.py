@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.dynamics.checks import as_array
+from hexapod_dynamics.errors import HexapodError, require_finite
 from hexapod_dynamics.gait.ground import (
     AS_FELT,
     BACK,
@@ -64,9 +65,9 @@ class LoadShift:
 
         Raises HexapodError for numbers that are not finite or a mass that is negative or over HEAVIEST.
         """
-        if not (math.isfinite(x_moment + y_moment) and 0.0 <= mass <= HEAVIEST):
-            given = f"{mass} kg, {x_moment} {y_moment} kg m"
-            raise HexapodError(f"payload {given}: finite numbers, a mass of 0 to {HEAVIEST} kg")
+        require_finite(mass=mass, x_moment=x_moment, y_moment=y_moment)
+        if not 0.0 <= mass <= HEAVIEST:
+            raise HexapodError(f"mass: {mass} kg given, 0 to {HEAVIEST} kg allowed")
         self.wanted = limit_length(complex(x_moment, y_moment) / -(self.weight + mass), MOST)
 
     def advance(self, dt: float, room: float) -> None:
@@ -178,9 +179,7 @@ class Terrain:
 
         Raises HexapodError unless these are six finite numbers of at most MOST_LEAN.
         """
-        offset = np.asarray(offset, float)
-        if offset.shape != (6,) or not np.isfinite(offset).all():
-            raise HexapodError(f"body pose {offset.tolist()}: six finite numbers (x, y, z, roll, pitch, yaw) needed")
+        offset = as_array("body pose", offset, (6,), ": x, y, z, roll, pitch, yaw")
         if (np.abs(offset) > MOST_LEAN).any():
             raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{list(MOST_LEAN)} [m, rad]")
         self.leaning = offset.tolist()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError, require_positive
+from hexapod_dynamics.errors import HexapodError, require_finite, require_positive
 from hexapod_dynamics.gait.interface import Gait, finite_twist
 from hexapod_dynamics.gait.legs import leg_table, link_lines, neutral_foothold
 from hexapod_dynamics.gait_kinds import GaitValue
@@ -115,6 +115,7 @@ class TripodGait(Gait):
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady walk at a phase of eq. (64), with a transition if joints are given."""
+        require_finite(phase=phase)
         state = self.data.state
         state.values[:] = 0.0
         state.twist[3] = state.command[3] = self.body_height

@@ -22,7 +22,8 @@ from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.core._core import hull_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.dynamics.checks import require_robot
+from hexapod_dynamics.errors import HexapodError, IdentificationError, require_positive
 from hexapod_dynamics.estimation.foot_loads import compute_feet
 from hexapod_dynamics.identification.recording import Bins, Recording
 from hexapod_dynamics.kinematics import LegKinematics
@@ -147,6 +148,8 @@ def standing_exercise(robot: Robot, seconds: float = 120.0) -> Exercise:
     IdentificationError for legs other than coxa, femur and tibia, feet out of reach, less than 12 s, and for a robot
     that one half of its legs (tripod_group) does not carry.
     """
+    require_robot(robot)
+    require_positive({"seconds": seconds})
     time = np.arange(0.0, seconds, PERIOD)
     parts = max(1, round((seconds - 2.0 * EASE) / 19.3))  # [s] on one half of the legs, about
     length = (seconds - 2.0 * EASE) / parts

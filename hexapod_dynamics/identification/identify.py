@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics.regressors import parameters_to_body
-from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.errors import IdentificationError, require_instance, require_positive
 from hexapod_dynamics.estimation.foot_loads import Servos
 from hexapod_dynamics.identification import servo_response
 from hexapod_dynamics.identification.exercise import Footing
@@ -64,6 +64,13 @@ def identify(
     known only relative to each other, as angles and an IMU alone cannot tell a stiff heavy robot from a soft light one;
     the findings state this. Raises IdentificationError for recordings that are too short, thin or without motion.
     """
+    require_instance("robot", robot, Robot)
+    for what, given in (("suspended", suspended), ("standing", standing)):
+        if given is not None:
+            require_instance(what, given, Recording)
+            given.check(robot, f"{what} exercise")
+    if weighed is not None:
+        require_positive({"weighed": weighed})
     if suspended is None and standing is None:
         raise IdentificationError("no recording given: a suspended or a standing exercise is needed")
     suspended = None if suspended is None else suspended.with_quantised_commands(robot)
@@ -78,7 +85,6 @@ def identify(
     loads, geometry, links = None, None, None
     described, found = robot, servos
     if standing is not None:
-        standing.check(robot, "standing exercise")
         # Means over quarters of a second of a slow motion.
         edges = np.arange(standing.reading_time[0], standing.reading_time[-1], 0.25)
         # Smooth set-points say how the body is accelerated; leads are those over what the servos get.

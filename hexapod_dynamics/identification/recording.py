@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binned_statistic
 
+from hexapod_dynamics.dynamics.checks import as_floats
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.robot import Robot
@@ -21,6 +22,14 @@ GROUPS = {
     "imu": ("imu_time", "specific_force", "angular_rate"),
     "attitude": ("attitude_time", "attitude"),
     "torque": ("torque_time", "torques"),
+}
+# Sizes of each sample, by name; n: any. Those of the others are numbers.
+SIZES: dict[str, tuple[int | str, ...]] = {
+    "commands": ("n",),
+    "specific_force": (3,),
+    "angular_rate": (3,),
+    "attitude": (3, 3),
+    "torques": ("n",),
 }
 
 
@@ -56,20 +65,34 @@ class Recording:
 
     def __post_init__(self) -> None:
         for group, names in GROUPS.items():
-            times, *others = (getattr(self, name) for name in names)
+            times, *others = (self._convert(name) for name in names)
             if any(len(other) != len(times) for other in others):
                 raise IdentificationError(f"{group}: as many values as times needed, {len(times)} times given")
             if not all(np.isfinite(values).all() for values in (times, *others)):
                 raise IdentificationError(f"{group}: a value is not finite; leave such samples out")
             if np.any(np.diff(times) < 0.0):
                 raise IdentificationError(f"{group}: times go back; sort the samples by time")
+        object.__setattr__(self, "reading_joint", self.reading_joint.astype(np.intp))
+
+    def _convert(self, name: str) -> Array:
+        """Store the values of this name as an array of its shape, and return them."""
+        sizes = SIZES.get(name, ())
+        needed = f"({', '.join(map(str, ('N', *sizes)))}) needed"
+        values = as_floats(name, getattr(self, name), f"{{value}} given, numbers of shape {needed}")
+        given = values.shape[1:]
+        if len(given) != len(sizes) or any(size not in ("n", has) for size, has in zip(sizes, given, strict=True)):
+            raise IdentificationError(f"{name}: shape {values.shape} given, {needed}")
+        object.__setattr__(self, name, values)
+        return values
 
     def check(self, robot: Robot, what: str) -> None:
         """Raise IdentificationError unless this is `what` ("a suspended exercise") of the robot, long enough."""
-        if self.commands.ndim != 2 or self.commands.shape[1] != robot.joint_count:
+        if self.commands.shape[1] != robot.joint_count:
             raise IdentificationError(
                 f"commands: shape {self.commands.shape} given, {robot.name} has {robot.joint_count} joints"
             )
+        if ((self.reading_joint < 0) | (self.reading_joint >= robot.joint_count)).any():
+            raise IdentificationError(f"reading_joint: indices of 0 to {robot.joint_count - 1} needed")
         for name, times in (("commands", self.command_time), ("joint readings", self.reading_time)):
             length = float(times[-1] - times[0]) if len(times) else 0.0
             if length < 10.0:

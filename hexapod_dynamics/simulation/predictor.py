@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.errors import require_positive
+from hexapod_dynamics.dynamics.checks import as_array, as_numbers, as_rotation
+from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.world import SteppedModel
@@ -34,14 +35,16 @@ class Predictor(SteppedModel):
         ground: Ground | None = None,
     ) -> None:
         times = {"timestep": timestep, "horizon_period": horizon_period, "horizon_timestep": horizon_timestep}
-        require_positive(times)
+        require_positive(times | {"horizon_steps": horizon_steps})
+        if horizon_steps != int(horizon_steps):
+            raise HexapodError(f"horizon_steps: given {horizon_steps!r}, a whole number is needed")
         super().__init__(robot, morphology or Morphology.whole(robot), ground or Ground())
         self.timestep = float(timestep)
         self.horizon_period = float(horizon_period)
         self._pieces = max(1, round(horizon_period / horizon_timestep))
-        self.path_positions = np.zeros((horizon_steps, 3))
-        self.path_rotations = np.zeros((horizon_steps, 3, 3))
-        self.path_joints = np.zeros((horizon_steps, robot.joint_count))
+        steps = int(horizon_steps)
+        self.path_positions, self.path_rotations = np.zeros((steps, 3)), np.zeros((steps, 3, 3))
+        self.path_joints = np.zeros((steps, robot.joint_count))
 
     @property
     def setpoints(self) -> np.ndarray:
@@ -64,9 +67,13 @@ class Predictor(SteppedModel):
         """Set position (3,) [m], rotation (3, 3), q (n,) [rad], nu (6 + n,); servos at setpoints (n,), by default at
         q.
         """
-        self.position[:], self.rotation[:], self.q[:], self.nu[:] = position, rotation, q, nu
+        joints = self.q.shape
+        checked = as_array("position", position, (3,)), as_numbers("q", q, joints), as_array("nu", nu, self.nu.shape)
+        servos = None if setpoints is None else as_numbers("setpoints", setpoints, joints)
+        self.rotation[:] = as_rotation("rotation", rotation)
+        self.position[:], self.q[:], self.nu[:] = checked
         self.apply_joint_constraints()
-        self.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
+        self.settle_servos_at(self.q if servos is None else servos)
 
     @property
     def slope(self) -> np.ndarray:
@@ -125,10 +132,10 @@ class Predictor(SteppedModel):
         targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default `duration`);
         without targets the servos continue with their last commands.
         """
-        require_positive({"duration": duration}, zero=True)
+        reach = duration if command_duration is None else command_duration
+        require_positive({"duration": duration, "command_duration": reach}, zero=True)
         if targets is not None:
-            reach = duration if command_duration is None else command_duration
-            self.command(np.ascontiguousarray(targets, float), reach, 0.0)
+            self.command(as_numbers("targets", targets, self.q.shape), reach, 0.0)
         if duration > 0.0:  # a step without length has no rates
             steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
             self.run_steps(duration / steps, steps)
@@ -139,11 +146,13 @@ class Predictor(SteppedModel):
 
         Returns views of path_positions (K, 3), path_rotations (K, 3, 3) and path_joints (K, n).
         """
-        count = targets.shape[0]
+        targets, most = np.asarray(targets), len(self.path_joints)
+        count = min(len(targets), most) if targets.ndim else most
+        targets = as_array("targets", targets, (count, len(self.q)), f"; at most {most} rows")
         positions, rotations = self.path_positions[:count], self.path_rotations[:count]
         joints = self.path_joints[:count]
         self.predict(
-            np.ascontiguousarray(targets, float),
+            targets,
             self.horizon_period,
             self.horizon_period / self._pieces,
             self._pieces,

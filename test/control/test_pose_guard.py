@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_dynamics.control.pose_guard import GuardSettings, MotionTime, PoseGuard
-from hexapod_dynamics.errors import DeviceError
 
 N = 4
 SETTINGS = GuardSettings(speed_limit=5.0, approach_speed=0.5, step_limit=0.4, feedforward_limit=0.1)
@@ -109,12 +108,6 @@ def test_no_command_whatever_moves_a_joint_too_far_or_too_fast(messages, start):
         assert np.isfinite(sent).all() and (np.abs(sent) <= 1.0).all()
         assert (np.abs(sent - last) <= (5.0 + 1.0) * interval + 1e-9).all()
         last = sent
-
-
-@pytest.mark.parametrize("wrong", [{"speed_limit": 0.0}, {"approach_speed": -1.0}, {"step_limit": float("nan")}])
-def test_bounds_that_bound_nothing_are_refused(wrong):
-    with pytest.raises(DeviceError, match="above 0"):
-        GuardSettings(**wrong)
 
 
 def arrivals(jitter):

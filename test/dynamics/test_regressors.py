@@ -9,7 +9,6 @@ from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_to_parameters, parameters_to_body
-from hexapod_dynamics.errors import DynamicsError
 
 MODEL = WholeBodyModel(ROBOT)
 BROKEN = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", angle=0.4).broken("LF.tibia", remaining=0.5)
@@ -97,10 +96,3 @@ def test_body_and_parameters_are_inverse():
     assert mass == link.mass
     assert_close(com, link.com, EXACT)
     assert_close(inertia, link.inertia, 1e-9)
-
-
-def test_rows_that_do_not_exist_and_a_body_without_mass_are_refused_by_name():
-    with pytest.raises(DynamicsError, match="one of all, base, joints"):
-        MODEL.base_parameters(rows="feet")
-    with pytest.raises(DynamicsError, match="positive mass"):
-        parameters_to_body(np.zeros(10))

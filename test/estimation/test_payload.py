@@ -8,7 +8,6 @@ import pytest
 from support.jethexa import ROBOT
 from support.walks import payload_walk
 
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.foot_loads import BodyStatics, turn_upright
 from hexapod_dynamics.estimation.payload import PayloadEstimator
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
@@ -90,9 +89,6 @@ def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
     assert abs(shift.shift) == pytest.approx(0.004)
     shift.set_payload(0.1, 10.0, 0.0)
     assert abs(shift.wanted) == pytest.approx(MOST)
-    for wrong in ((np.nan, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.1, np.inf, 0.0)):
-        with pytest.raises(HexapodError, match="finite numbers"):
-            shift.set_payload(*wrong)
 
 
 @pytest.mark.parametrize("up", [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.6, 0.0, 0.8), (-0.3, 0.4, -math.sqrt(0.75))])

@@ -184,30 +184,6 @@ def test_a_command_that_is_no_number_is_refused_and_the_last_stays(command):
     assert np.array_equal(gait.commanded_twist, before)
 
 
-@pytest.mark.parametrize(
-    "settings_, named",
-    [
-        ({"step_length": -0.1}, "step_length: given -0.1"),
-        ({"body_height": np.nan}, "body_height: given nan"),
-        ({"swing": "moonwalk"}, "'moonwalk'.*'half_sine'"),
-    ],
-)
-def test_bad_settings_are_refused_by_name(settings_, named):
-    with pytest.raises(HexapodError, match=named):
-        TripodGait(**settings_)
-
-
-@pytest.mark.parametrize("settings_", [{"body_height": 0.3}, {"step_length": 0.3}, {"period": 0.02}])
-def test_a_step_out_of_reach_or_too_fast_is_refused(settings_):
-    with pytest.raises(HexapodError, match="out of reach or too fast"):
-        TripodGait(**settings_).bind(ROBOT)
-
-
-def test_a_tick_longer_than_a_quarter_period_is_refused():
-    with pytest.raises(HexapodError, match="quarter period"):
-        BOUND.step(0.5)
-
-
 def test_from_measured_joints_the_gait_leads_softly_to_its_stand():
     gait, dt = TripodGait().bind(ROBOT), 0.02
     somewhere = np.random.default_rng(3).uniform(-0.7, 0.7, 18)

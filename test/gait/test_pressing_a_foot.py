@@ -5,7 +5,6 @@ import pytest
 from support.guarded_walk import TICK, MujocoWalk
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 
 
@@ -85,8 +84,3 @@ def test_where_it_cannot_be_pressed_nothing_happens():
     rows = AdaptiveGait().bind(ROBOT, WHOLE.without("RM").without("RF").without("RR"))
     assert rows.plan is None or not rows.contact_probe(rows.plan.legs[0])
     assert not TripodGait().bind(ROBOT).contact_probe("LM")
-
-
-def test_an_unknown_leg_is_named():
-    with pytest.raises(HexapodError, match="'XX'.*LF, LM"):
-        AdaptiveGait().bind(ROBOT).contact_probe("XX")

@@ -6,7 +6,6 @@ from support.gait_steps import largest_step, steps
 from support.guarded_walk import TICK, GuardedWalk
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 
 ON_ITS_FEET = {"walking", "shifting", "settling"}
@@ -86,9 +85,3 @@ def test_no_set_point_jumps_while_all_feet_move_to_their_places(lost):
     gait.set_morphology(WHOLE)
     # The guard takes more for a jump and approaches slowly.
     assert 0.0 < largest_step(gait, 250, slice(None), {"moving feet", "settling"}) < 0.5
-
-
-def test_a_wrong_number_of_measured_joints_is_refused_by_name():
-    gait = AdaptiveGait().bind(ROBOT)
-    with pytest.raises(HexapodError, match="joints: 18 angles"):
-        gait.measure_joints(np.zeros(17))

@@ -71,12 +71,6 @@ def test_a_hostile_robot_file_is_refused_in_one_line(tmp_path, name):
     is_refused(Robot.load, path, what)
 
 
-@pytest.mark.parametrize("path", [None, 5, b"config/jethexa.yaml", "a\0b.yaml"])
-def test_what_is_no_path_is_refused(path):
-    with pytest.raises(RobotError, match="robot file"):
-        Robot.load(path)
-
-
 @pytest.mark.parametrize("name", ["nested 3000 deep", "an integer of 20,000 digits", "a billion laughs", "a huge file"])
 def test_gait_plans_and_hardware_files_are_refused_likewise(tmp_path, name):
     content, what = HOSTILE[name]

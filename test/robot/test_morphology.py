@@ -173,12 +173,6 @@ def test_a_lock_stands_where_the_request_says_before_where_it_was_measured():
     assert stuck.updated({"locked.RF.tibia": False}).parameters()["locked_at.RF.tibia"] == 0.0
 
 
-@pytest.mark.parametrize("angle", [float("nan"), float("inf"), "0.4", True, None])
-def test_an_angle_that_is_no_number_is_refused(angle):
-    with pytest.raises(MorphologyError, match=r"RF\.tibia"):
-        WHOLE.locked("RF.tibia", angle)
-
-
 @pytest.mark.parametrize(("angle", "meant"), [(90, "1.571"), (-45.0, "-0.785"), (180, "3.142"), (6.3, "0.110")])
 def test_an_angle_in_degrees_is_refused_with_what_it_is_in_radians(angle, meant):
     with pytest.raises(MorphologyError) as refusal:

@@ -88,11 +88,6 @@ def test_a_body_s_centre_of_mass_and_rotors_are_read():
     assert [joint.rotor_inertia for joint in robot.legs[2].joints] == [0.0, 3e-3, 0.0]
 
 
-def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
-    with pytest.raises(RobotError, match=r"nowhere\.yaml"):
-        Robot.load(tmp_path / "nowhere.yaml")
-
-
 def test_the_own_errors_of_a_program_stay_its_own(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def robot(): return {}['legs']\n")

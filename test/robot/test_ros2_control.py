@@ -8,7 +8,6 @@ import pytest
 import yaml
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.ros2_control import HARDWARE, add_ros2_control, controllers_yaml
 
@@ -44,11 +43,6 @@ def test_a_joint_without_limits_has_none():
 
 def test_a_reader_of_the_model_is_not_disturbed():
     assert Robot.from_urdf(add_ros2_control(ROBOT.to_urdf(), ROBOT, "mock")).joint_names == ROBOT.joint_names
-
-
-def test_another_component_is_refused_by_name():
-    with pytest.raises(RobotError, match="ros2_control: 'gazebo' given, allowed are mock"):
-        add_ros2_control(ROBOT.to_urdf(), ROBOT, "gazebo")
 
 
 def test_the_controllers_have_the_robots_joints_in_its_order():

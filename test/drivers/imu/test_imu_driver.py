@@ -131,14 +131,6 @@ def test_the_chip_samples_at_least_twice_as_often_as_it_is_read():
     assert len(raw) == 200
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"address": 0x50}, {"accel_range": 3}, {"gyro_range": 100}, {"dlpf": 7}, {"rate": 0.0}, {"rate": 1000.0}]
-)
-def test_settings_the_chip_does_not_have_are_refused(wrong):
-    with pytest.raises(DeviceError, match="allowed is"):
-        Mpu6050Settings(**wrong)
-
-
 def test_a_brown_out_is_seen_in_the_registers():
     sensor = VirtualMpu6050()
     driver, bus = started(sensor)

@@ -13,7 +13,6 @@ from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
-from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.runtime_directory import SERVO_BUS
@@ -192,8 +191,3 @@ def test_a_stop_of_a_closed_port_says_that_it_was_not_sent(bus, tmp_path):
     chain = ServoChain(driver, MAP, ChainSettings())
     assert driver.stop_now() is False
     assert chain.freeze() is False
-
-
-def test_an_unknown_protocol_is_refused_with_those_there_are():
-    with pytest.raises(DeviceError, match="known are lx, board, dynamixel, feetech, topics"):
-        make_servos(PortSettings("nowhere"), MAP.ids, "unknown")
