@@ -22,6 +22,7 @@ from hexapod_dynamics.parameters.displays import ROBOT_DESCRIPTION
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import add_ros2_control
+from hexapod_dynamics.ros.guarded_node import publishers
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, make_frame_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_z
@@ -156,5 +157,7 @@ class RobotDescription(RobotNode):
         if not self._is_watched():
             return "ok", "nobody subscribes to /tf", values
         if "" not in self._q:
-            return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
+            sources = ", ".join(publishers(self, "joint_states"))
+            remedy = f"look at {sources}" if sources else "start servos, or with hardware:=topics the joints' driver"
+            return "warn", f"no joint_states yet: the links have no tf; {remedy}", values
         return "ok", "publishing", values
