@@ -182,11 +182,16 @@ class Calibration:
     accel: np.ndarray
 
 
+MOST_OFFSET = (
+    2.0  # [m/s^2] of an accelerometer: an MPU6050 has up to 1.05 (datasheet), an inclination of 5 degrees 0.85
+)
+
+
 def compute_offsets(samples: Sequence[Sequence[float]], up: npt.ArrayLike | None = None) -> Calibration:
     """Return the offsets from samples (n, 6), acceleration first; raise DeviceError if the chip moved.
 
     up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
-    is computed as well, else it is zero.
+    is computed as well, else it is zero. One larger than any chip has is that of a robot that does not stand level.
     """
     mean, spread = np.mean(samples, axis=0), np.std(samples, axis=0)
     if spread[3:].max() > 0.01 or spread[:3].max() > 0.15:
@@ -195,6 +200,11 @@ def compute_offsets(samples: Sequence[Sequence[float]], up: npt.ArrayLike | None
             f"acceleration by {spread[:3].max():.3f} m/s^2 (allowed 0.15); stand still, try again"
         )
     accel = np.zeros(3) if up is None else mean[:3] - STANDARD_GRAVITY * np.asarray(up, float)
+    if (far := float(np.linalg.norm(accel))) > MOST_OFFSET:
+        raise DeviceError(
+            f"not level: {far:.1f} m/s^2 from what a level robot feels (allowed {MOST_OFFSET}); put it on level "
+            "ground; if it stands there, mind the mounting of the IMU (imu in the robot's file)"
+        )
     return Calibration(mean[3:], accel)
 
 

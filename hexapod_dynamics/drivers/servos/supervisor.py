@@ -383,8 +383,11 @@ class ServoSupervisor:
         self._move(self._command, t)
 
     def _synchronise_setpoint(self) -> None:
-        if self.guard.is_waiting(self.state.generation):
-            self.guard.synchronise_setpoint(self.state.generation, self.state.start_angle, self.state.known)
+        state = self.state
+        # A joint that comes back may have been moved by hand: it waits until it is measured.
+        self.guard.setpoint[state.missing | (np.isnan(state.angle) & ~state.silent)] = np.nan
+        if self.guard.is_waiting(state.generation):
+            self.guard.synchronise_setpoint(state.generation, state.start_angle, state.known)
 
     def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period

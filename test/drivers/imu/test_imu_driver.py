@@ -373,6 +373,11 @@ def test_calibration_while_moving_is_refused_with_the_figures():
         compute_offsets(samples)
 
 
+def test_calibration_of_a_robot_on_its_back_is_refused():
+    with pytest.raises(DeviceError, match=r"not level: 19\.6 m/s"):
+        compute_offsets([(0.0, 0.0, -G, 0.0, 0.0, 0.0)] * 100, (0.0, 0.0, 1.0))
+
+
 def test_a_short_gap_is_bridged_with_the_rates_at_its_ends():
     estimate = OrientationFilter(100.0)
     t = 0.0

@@ -195,3 +195,27 @@ def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
     assert said == ["sitting down: supply at 9.4 V"]
     assert "charge the battery" in control.stand() and control.doing()[0] == "error"
     wait_until(lambda: not servos.are_holding().any(), what="the servos let go")
+
+
+def test_a_leg_that_comes_back_starts_from_where_it_was_put_meanwhile(control, servos):
+    known(control)
+    back = EVERY < 3
+    follow(control, servos, EVERY, np.full(18, 0.4), lambda q: np.abs(q - 0.4).max() < ALMOST, "it has arrived")
+    control.chain.set_missing(back)
+    wait_until(lambda: control.chain.snapshot().missing[0], what="the leg is missing")
+    for _ in range(5):  # the others are commanded on
+        control.follow(EVERY, np.full(18, 0.4), time.monotonic())
+        time.sleep(0.02)
+    for i in range(3):  # unplugged, moved by hand, and plugged in again
+        servos.switch_torque(i, False, time.monotonic())
+    servos.set_angles(np.where(back, -0.8, 0.4))
+    with control.chain._pending_commands.lock:  # the thread of the bus finds both at once
+        control.chain.set_missing(np.zeros(18, bool))
+        control.follow(EVERY, np.full(18, 0.5), time.monotonic())
+    begin, faster = time.monotonic(), []
+    while (t := time.monotonic()) < begin + 0.4:
+        control.follow(EVERY, np.full(18, 0.5), t)
+        moved = servos.setpoints(t)[:3] + 0.8
+        faster.append((moved - 0.8 * (t - begin)).max())  # [rad] than an approach
+        time.sleep(0.005)
+    assert moved.min() > 0.0 and max(faster) < 2.0 * ALMOST
