@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hexapod_dynamics.array_checks import as_mask, as_numbers
 from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
@@ -27,7 +28,7 @@ from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.timing import Timing
-from hexapod_dynamics.dynamics.checks import as_mask, as_numbers, as_rotation, check_joint, check_robot
+from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, check_robot
 from hexapod_dynamics.errors import require_finite, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.devices.hardware import make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import set_timer_slack
 from hexapod_dynamics.drivers.wake import Worker
-from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot

@@ -1,20 +1,17 @@
-"""Converts the inputs of the whole-body model to arrays; errors name the input."""
+"""Checks the inputs of the whole-body model; errors name the input."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from types import EllipsisType
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_array, as_numbers
 from hexapod_dynamics.core._core import FARTHEST_POSITION, is_rotation
-from hexapod_dynamics.errors import DynamicsError, require_instance, shorten
+from hexapod_dynamics.errors import DynamicsError, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
-
-FLOAT = np.dtype(float)
 
 
 def require_robot(robot: object) -> Robot:
@@ -55,76 +52,12 @@ def check_positions(q: np.ndarray, names: Sequence[str]) -> None:
     )
 
 
-def as_floats(name: str, value: npt.ArrayLike, needed: str, *, copy: bool = False) -> np.ndarray:
-    """Return a C-ordered float array of any shape, or a DynamicsError that names it and says what is needed, where
-    {value} stands for what was given: its text is long to write, and written for an error only.
-    """
-    try:
-        given = np.asarray(value)
-        if np.iscomplexobj(given):  # numpy would warn only
-            needed = "complex numbers given, real numbers needed"
-            raise TypeError
-        return np.array(given, dtype=float, order="C") if copy else np.ascontiguousarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise DynamicsError(f"{name}: {needed.format(value=shorten(repr(value)))}") from None
-
-
-def as_numbers(
-    name: str, value: npt.ArrayLike, shape: tuple[int, ...], what: str = "", *, copy: bool = False
-) -> np.ndarray:
-    """Return a C-ordered float array of that shape, NaN where a number is not known, or a DynamicsError that names it.
-
-    An array of that form is returned as it is, unless copied, in 0.1 us: the robot's program gives such.
-    """
-    if type(value) is np.ndarray and value.dtype is FLOAT and value.shape == shape and value.flags.c_contiguous:
-        return value.copy() if copy else value
-    array = as_floats(name, value, f"{{value}} given, an array of shape {shape} needed", copy=copy)
-    if array.shape != shape:
-        raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed{what}")
-    return array
-
-
-def as_mask(name: str, value: npt.ArrayLike, count: int) -> np.ndarray:
-    """Return an array (count,) of booleans, or a DynamicsError that names it."""
-    mask = np.asarray(value)
-    if mask.dtype.kind not in "bi" or mask.shape != (count,):
-        raise DynamicsError(f"{name}: {shorten(repr(value))} given, an array ({count},) of True and False needed")
-    return mask.astype(bool)
-
-
 def as_rotation(name: str, value: npt.ArrayLike) -> np.ndarray:
     """Return a rotation matrix (3, 3), or a DynamicsError that names it."""
     rotation = as_numbers(name, value, (3, 3))
     if not is_rotation(rotation):
         raise DynamicsError(f"{name}: {rotation.tolist()} is not a rotation matrix")
     return rotation
-
-
-def check_vector(name: str, value: Sequence[float]) -> None:
-    """Raise DynamicsError unless the value is a sequence of three finite numbers."""
-    try:
-        x, y, z = value
-        if math.isfinite(x + y + z):
-            return
-    except (TypeError, ValueError):
-        pass
-    raise DynamicsError(f"{name}: {shorten(repr(value))} given, three finite numbers needed")
-
-
-def as_array(
-    name: str,
-    value: npt.ArrayLike,
-    shape: tuple[int, ...],
-    what: str = "",
-    ignored: tuple[EllipsisType, np.ndarray] | None = None,
-) -> np.ndarray:
-    """Return a copy of `as_numbers`, of finite numbers; ignored: entries that are set to zero."""
-    array = as_numbers(name, value, shape, what, copy=True)
-    if ignored is not None:
-        array[ignored] = 0.0
-    if not np.all(np.isfinite(array)):
-        raise DynamicsError(f"{name}: {array.tolist()} has a value that is not finite")
-    return array
 
 
 def check_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:

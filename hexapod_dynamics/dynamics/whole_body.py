@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexapod_dynamics.dynamics.checks import as_floats, check_input, check_robot
+from hexapod_dynamics.array_checks import as_floats, as_numbers
+from hexapod_dynamics.dynamics.checks import check_input, check_robot
 from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, HeldTips, hold_tips
 from hexapod_dynamics.dynamics.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
@@ -240,7 +241,6 @@ def _as_batch(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None)
     """Return a C-ordered float array of that shape: the given array itself if it is one. Its numbers are not
     checked.
     """
-    array = as_floats(name, value, "no array of numbers, with a state in each row, is given")
-    if shape is not None and array.shape != shape:
-        raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed: a state in each row, as in q")
-    return array
+    if shape is not None:
+        return as_numbers(name, value, shape, ": a state in each row, as in q")
+    return as_floats(name, value, "no array of numbers, with a state in each row, is given")

@@ -20,15 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_dynamics.array_checks import as_numbers, check_vector
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.dynamics.checks import (
-    as_numbers,
-    as_rotation,
-    check_joint,
-    check_robot,
-    check_vector,
-    require_robot,
-)
+from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, check_robot, require_robot
 from hexapod_dynamics.errors import HexapodError, require_finite, require_instance
 from hexapod_dynamics.estimation.filters import UNREAD_AFTER, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection

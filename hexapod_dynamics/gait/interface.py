@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.checks import as_array
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.errors import HexapodError, UnboundGaitError, is_finite
 from hexapod_dynamics.robot import Morphology, Robot
 

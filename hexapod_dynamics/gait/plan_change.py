@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_numbers
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.dynamics.checks import as_numbers
 from hexapod_dynamics.errors import RobotWarning
 from hexapod_dynamics.gait.legs import leg_moments, neutral_foothold, prepare_legs
 from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_plan, write_settings

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.checks import as_array
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.errors import HexapodError, require_finite
 from hexapod_dynamics.gait.ground import (
     AS_FELT,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binned_statistic
 
-from hexapod_dynamics.dynamics.checks import as_floats
+from hexapod_dynamics.array_checks import as_floats
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.robot import Robot

@@ -18,8 +18,9 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.damage import KINDS
-from hexapod_dynamics.dynamics.checks import as_array, require_robot
+from hexapod_dynamics.dynamics.checks import require_robot
 from hexapod_dynamics.errors import HexapodError, require_instance, require_positive
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot

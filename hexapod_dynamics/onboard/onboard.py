@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.array_checks import as_numbers
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
 from hexapod_dynamics.drivers.servos.health import RECONNECTED
-from hexapod_dynamics.dynamics.checks import as_floats, check_joint
+from hexapod_dynamics.dynamics.checks import check_joint
 from hexapod_dynamics.errors import HexapodError, MorphologyError, is_finite, require_instance, require_positive
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
@@ -182,7 +183,8 @@ class Onboard:
 
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
-        force, rate = _read_vector("acceleration", acceleration), _read_vector("angular_velocity", angular_velocity)
+        given = (("acceleration", acceleration), ("angular_velocity", angular_velocity))
+        force, rate = (as_numbers(name, values, (3,)).tolist() for name, values in given)
         self._check_time(t)
         if math.isfinite(self._time):
             self.parts.imu.check_clock(self._time, self._time - t)
@@ -398,15 +400,6 @@ class Onboard:
     def close(self) -> None:
         """End the background work of the gait."""
         self.parts.gait.close()
-
-
-def _read_vector(name: str, given: Sequence[float]) -> list[float]:
-    """Return three numbers; HexapodError for what is none."""
-    needed = "{value} given, three numbers needed"
-    vector = as_floats(name, given, needed)
-    if vector.shape != (3,):
-        raise HexapodError(f"{name}: {needed.format(value=repr(given))}")
-    return vector.tolist()
 
 
 def _make_gait(gait: str | Gait) -> Gait:

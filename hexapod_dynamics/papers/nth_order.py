@@ -19,6 +19,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from hexapod_dynamics import se3
+from hexapod_dynamics.array_checks import as_array
+from hexapod_dynamics.dynamics.checks import as_rotation
 from hexapod_dynamics.papers.chain.chain import BASE, Chain, refuse
 
 Matrices = Sequence[np.ndarray] | np.ndarray  # a matrix and its derivatives by time
@@ -189,13 +191,10 @@ def _check(
         twists.ndim != 2 or twists.shape[1] != 6 or len(twists) < order + 2 or not np.isfinite(twists).all(),
         f"the base has twists {twists.shape}, order {order} needs finite ({order + 2}, 6)",
     )
-    wrong = inertia.shape != (6, 6) or not np.isfinite(inertia).all()
-    refuse(wrong, f"the base's inertia has shape {inertia.shape}, a finite (6, 6) is needed")
+    as_array("base's inertia", inertia, (6, 6))
     symmetric = np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * np.abs(inertia).max())
     refuse(not symmetric, f"the base's inertia is not symmetric: {inertia.tolist()}")
     positive = np.linalg.eigvalsh(inertia)[0] > 0
     refuse(not positive, f"the base's inertia is not positive definite: {inertia.tolist()}")
-    turns = rotation.shape == (3, 3) and np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9)
-    turns = turns and np.linalg.det(rotation) > 0
-    refuse(not turns, f"the base's rotation is not a rotation matrix: {rotation.tolist()}")
+    as_rotation("base's rotation", rotation)
     return motion, FloatingBase(inertia, rotation, twists[: order + 2])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.dynamics.formulas import import_casadi
 from hexapod_dynamics.errors import DynamicsError
 
@@ -207,9 +208,7 @@ class Dynamics:
     def _check(self, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
         n = self.term_function.size1_in(0)
         for name, vector in zip(("q", "qdot", "qddot"), vectors, strict=False):
-            vector = np.asarray(vector, float)
-            if vector.shape != (n,) or not np.isfinite(vector).all():
-                raise DynamicsError(f"{name} is {vector}, needed: {n} finite values")
+            as_array(name, vector, (n,))
         return vectors
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.se3 import inertia_matrix
 from hexapod_dynamics.text_numbers import parse_number
@@ -112,17 +113,7 @@ def number(value: object, key: str) -> float:
 
 def make_constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
-    try:
-        given = np.asarray(array_like)
-        array = None if np.iscomplexobj(given) else np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise RobotError(f"{name}: {array_like!r} is not made of numbers") from None
-    if array is None:
-        raise RobotError(f"{name}: {array_like!r} is complex, real numbers needed")
-    if array.shape != shape:
-        raise RobotError(f"{name}: shape {array.shape} given, {shape} needed")
-    if not np.all(np.isfinite(array)):
-        raise RobotError(f"{name}: {array.tolist()} has a value that is not finite")
+    array = as_array(name, array_like, shape, error=RobotError)
     array.flags.writeable = False
     return array
 

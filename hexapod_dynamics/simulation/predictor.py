@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.checks import as_array, as_numbers, as_rotation
+from hexapod_dynamics.array_checks import as_array, as_numbers
+from hexapod_dynamics.dynamics.checks import as_rotation
 from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground

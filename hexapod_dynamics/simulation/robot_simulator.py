@@ -10,8 +10,9 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.checks import as_array, as_floats, check_joint, require_robot
-from hexapod_dynamics.errors import DivergedError, HexapodError, is_finite, require_instance, require_positive
+from hexapod_dynamics.array_checks import as_array, as_numbers
+from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, require_robot
+from hexapod_dynamics.errors import DivergedError, HexapodError, require_finite, require_instance, require_positive
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
@@ -147,9 +148,7 @@ class RobotSimulator(ABC):
         if joints is None:
             joints = np.zeros(n) if self.gait is None else self.gait.position
         angles = as_array("joints", joints, (n,))
-        turn = np.eye(3) if rotation is None else as_array("rotation", rotation, (3, 3))
-        if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0:
-            raise HexapodError(f"rotation: {turn.tolist()} is no rotation matrix")
+        turn = np.eye(3) if rotation is None else as_rotation("rotation", rotation)
         place = None if position is None else as_array("position", position, (3,))
         self.rotation[:], self.q[:], self.nu[:] = turn, angles, 0.0
         self._model.apply_joint_constraints()
@@ -275,17 +274,16 @@ class RobotSimulator(ABC):
 
         NaN: the servo keeps its command.
         """
-        targets = as_floats("targets", targets, f"{{value}} given, {self.q.size} angles needed")
-        if targets.shape != self.q.shape or not is_finite(duration) or duration <= 0.0:
-            raise HexapodError(f"command: {self.q.size} targets and a duration above 0 s are needed")
+        targets = as_numbers("targets", targets, self.q.shape)
+        require_positive({"duration": duration})
         for joint in np.flatnonzero(~np.isnan(targets)):
             self.command_joint(int(joint), float(targets[joint]), duration)
 
     def command_joint(self, joint: int, target: float, duration: float) -> None:
         """Send the servo of one joint, by its index, to the target [rad] in the duration [s]; 0 s means full speed."""
         check_joint(self.robot, joint)
-        if not (is_finite(target) and is_finite(duration) and duration >= 0.0):
-            raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
+        require_finite(target=target)
+        require_positive({"duration": duration}, zero=True)
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
         self._execute("command_joint", joint, float(target - self._zeros[joint]), float(duration))

@@ -11,8 +11,8 @@ import pytest
 from support.jethexa import ROBOT, WHOLE
 from support.random_robots import random_robot
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
 

@@ -118,10 +118,10 @@ def test_wrong_input_is_refused_by_name(form):
         form(chain, np.zeros((5, 2)), 2, FloatingBase(np.eye(6), np.eye(3), np.zeros((2, 6))))
     skewed = np.eye(6) + np.diag([0.1] * 5, 1)
     for inertia, rotation, needle in (
-        (np.full((6, 6), np.nan), np.eye(3), "inertia has shape"),
+        (np.full((6, 6), np.nan), np.eye(3), "inertia: .* not finite"),
         (skewed, np.eye(3), "inertia is not symmetric"),
         (-np.eye(6), np.eye(3), "inertia is not positive"),
-        (np.eye(6), np.ones((3, 3)), "rotation is not a rotation"),
+        (np.eye(6), np.ones((3, 3)), "rotation: .* is not a rotation"),
     ):
         with pytest.raises(DynamicsError, match=needle):
             form(chain, np.zeros((5, 2)), 1, FloatingBase(inertia, rotation, np.zeros((3, 6))))

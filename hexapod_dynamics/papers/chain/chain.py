@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.errors import DynamicsError, RobotError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.model_tree import TreeLink
@@ -79,9 +80,7 @@ class Chain:
         refuse(not different, f"{n} different joint names are needed, given {list(self.names)}")
         shapes = {"placements": (n, 4, 4), "screws": (n, 6), "masses": (n,), "coms": (n, 3), "inertias": (n, 3, 3)}
         for field, shape in (shapes | {"gravity": (3,)}).items():
-            array = np.array(getattr(self, field), float)
-            refuse(array.shape != shape, f"{field} has shape {array.shape}, needed: {shape}")
-            refuse(not np.isfinite(array).all(), f"{field} is not finite: {array.tolist()}")
+            array = as_array(field, getattr(self, field), shape)
             array.setflags(write=False)
             set_field(self, field, array)
         for i in range(n):

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scipy.interpolate import BSpline
 from scipy.optimize import OptimizeResult, minimize
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.chain.chain import Chain, refuse
 from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics, sensitivities
@@ -77,9 +78,8 @@ class MotionProblem:
         n = len(self.chain)
         given = {name: getattr(self, name) for name in ("start", "end", "start_rate", "end_rate")}
         for name, value in given.items():
-            value = np.zeros(n) if value is None and name.endswith("rate") else np.asarray(value, float)
-            refuse(value.shape != (n,) or not np.isfinite(value).all(), f"{name} is {value}, needed: {n} finite values")
-            object.__setattr__(self, name, value)
+            at_rest = value is None and name.endswith("rate")
+            object.__setattr__(self, name, np.zeros(n) if at_rest else as_array(name, value, (n,)))
         for name in ("torque_bound", "speed_bound"):
             if getattr(self, name) is not None:
                 bound = np.broadcast_to(np.asarray(getattr(self, name), float), (n,))
@@ -277,9 +277,8 @@ class _Grid:
     def pack(self, points: np.ndarray, duration: float) -> np.ndarray:
         """Return the solver's variables for control points and a duration."""
         shape = self.problem.control_points, len(self.problem.chain)
-        wrong = points.shape != shape or not np.isfinite(points).all()
-        refuse(wrong, f"the start has points {points.shape}, needed: finite {shape}")
-        return np.append(points[2:-2].ravel(), duration if self.free_time else [])
+        inner = as_array("start's points", points, shape)[2:-2]
+        return np.append(inner.ravel(), duration if self.free_time else [])
 
     def points(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         """Return all control points, T, and the derivative of the points by T (end rates are per second)."""
