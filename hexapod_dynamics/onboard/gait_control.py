@@ -321,6 +321,11 @@ class GaitControl:
         """The action of the robot in words."""
         return "bracing" if self.brace.active else self.gait.doing
 
+    @property
+    def _getting_up(self) -> str:
+        """What getting up does, or why it ended; empty once the robot may walk again."""
+        return self.get_up.doing if self.get_up.active or self.permit.waiting else ""
+
     def state(self, t: float) -> State:
         """Return level (ok, warn, error), message and values of `gait_state`: what it does, and why."""
         vx, vy, wz = self.gait.twist
@@ -329,7 +334,7 @@ class GaitControl:
             "forward [m/s]": vx,
             "left [m/s]": vy,
             "turn [deg/s]": math.degrees(wz),
-            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing),
+            OFF_ITS_FEET: self.permit.fallen or bool(self._getting_up),
             BRACES: self.brace.active,
             "pushes that it braced against": self.brace.count,
         }
@@ -342,8 +347,8 @@ class GaitControl:
         doing = f"{self.doing}, but the servos hold" if self._held else self.doing
         if not self._moving:
             return "error", "no leg is left to walk with: no joint is commanded"
-        if self.get_up.doing:
-            return "warn" if self.get_up.active else "error", f"get up: {self.get_up.doing}"
+        if self._getting_up:
+            return "warn" if self.get_up.active else "error", f"get up: {self._getting_up}"
         if self.permit.fallen:
             return "error", FALLEN_TEXT
         if self.permit.waiting:

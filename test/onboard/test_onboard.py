@@ -412,7 +412,16 @@ def test_who_is_told_to_sit_while_it_gets_up_moves_no_joint_until_it_is_asked_ag
         if commands[-1]:
             angles[commands[-1].joints] = commands[-1].positions
     assert commands[199] is not None and not any(commands[200:])
-    control.ask_to_get_up(6.0)
+    control.stand()
+    for k in range(300, 500):  # put upright by hand, it walks again: nothing is left of it
+        control.imu(0.02 * k, ImuReading(np.eye(3), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0), None, None))
+        control.command(0.02 * k, (0.05 * (k > 400), 0.0, 0.0))
+        control.step(0.02 * k)
+        level, message, values = control.state(0.02 * k)
+        assert values["off its feet"] == (k <= 400) and message.startswith("get up: stopped") == (k <= 400)
+    assert level == "ok"
+    with pytest.raises(HexapodError, match="has not fallen"):
+        control.ask_to_get_up(10.0)
     control.close()
 
 
