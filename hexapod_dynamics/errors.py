@@ -1,4 +1,4 @@
-"""The errors of this package; each message names the given value, the allowed values and the remedy."""
+"""The errors of this package, whose messages name the given value, what is allowed and the remedy; checks that raise them."""
 
 from __future__ import annotations
 
@@ -114,6 +114,16 @@ def require_finite(**values: object) -> None:
     for name, value in values.items():
         if not is_finite(value):
             raise HexapodError(f"{name}: {value!r} given, a finite number needed")
+
+
+def parse_number(text: str) -> float:
+    """Return the number of a text that a person wrote, as XML, C and ROS read it; ValueError for another text.
+
+    `float` alone also reads 1_000, a slip of 1.000, as 1000, and the digits of all scripts.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
 
 
 def find_nearest(name: str, known: Iterable[str]) -> str:

@@ -17,14 +17,13 @@ from launch_ros.actions import Node
 
 from ament_index_python.packages import get_package_share_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, parse_number
 from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import launch_process
 from hexapod_dynamics.ros.launch_process import refuse_undeclared
 from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, check_session, device_directory, forget_session, make_directory
-from hexapod_dynamics.text_numbers import parse_number
 
 # Parameters of `servos` for the servo hardware of the simulated robot.
 BUSES = {

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.text_numbers import parse_number
+from hexapod_dynamics.errors import MorphologyError, parse_number
 
 FARTHEST_LOCK = 2.0 * math.pi  # [rad or m] of a locked joint: one turn, more than any servo reports
 Value = bool | float  # of a named value

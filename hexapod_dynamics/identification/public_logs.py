@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.errors import HexapodError, IdentificationError, parse_number
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
-from hexapod_dynamics.text_numbers import parse_number
 
 JOINTS, PERIOD = 18, 0.1  # joints of both robots; [s] between rows
 

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.array_checks import as_array
-from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.errors import RobotError, parse_number
 from hexapod_dynamics.se3 import inertia_matrix
-from hexapod_dynamics.text_numbers import parse_number
 
 MISSING = object()
 quote = reprlib.repr  # of a value in a message: shortened if it is long

@@ -17,12 +17,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.errors import RobotError, parse_number
 from hexapod_dynamics.robot.checked_yaml import quote
 from hexapod_dynamics.robot.model_tree import MOVING, UNITS, Shape, TreeLink, warn
 from hexapod_dynamics.robot.parts import DRAKE, MOMENTS
 from hexapod_dynamics.se3 import inertia_matrix, pose, rotation_rpy
-from hexapod_dynamics.text_numbers import parse_number
 
 TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
 ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)[\"']")  # of a file whose first bytes are ASCII

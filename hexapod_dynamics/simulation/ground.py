@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.text_numbers import parse_number
+from hexapod_dynamics.errors import HexapodError, parse_number
 
 LARGEST_SEED = 2**31 - 1
 SLIPPERY = 0.25  # friction of a slippery patch

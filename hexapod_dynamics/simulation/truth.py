@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, require_instance
+from hexapod_dynamics.errors import HexapodError, parse_number, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, CheckedNumbers, Ground, number, parse_ground
 from hexapod_dynamics.simulation.servo_law import MODELS
-from hexapod_dynamics.text_numbers import parse_number
 
 # The fields that make the servos a ServoLaw instead of the springs of the model.
 _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0, "servo_spread": 0.0}

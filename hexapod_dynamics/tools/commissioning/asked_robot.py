@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.errors import RobotError, parse_number
 from hexapod_dynamics.robot import Body, Imu, Leg, Robot, Servo
 from hexapod_dynamics.robot.urdf_legs import standard_robot
 from hexapod_dynamics.se3 import rotation_z
-from hexapod_dynamics.text_numbers import parse_number
 
 
 @dataclass(frozen=True)
