@@ -1,4 +1,4 @@
-"""The errors of this package, whose messages name the given value, what is allowed and the remedy; checks that raise them."""
+"""The errors of this package, which name the given value, what is allowed and the remedy; checks that raise them."""
 
 from __future__ import annotations
 
