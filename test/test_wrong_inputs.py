@@ -3,16 +3,19 @@ what is no number, and values that cannot be.
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.driver_session import MAP
 from support.jethexa import ROBOT, WHOLE
+from support.random_robots import random_robot
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.regressors import parameters_to_body
 from hexapod_dynamics.errors import HexapodError
@@ -24,10 +27,12 @@ from hexapod_dynamics.identification import Recording, identify, standing_exerci
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.simulation import OnboardSimulation
+from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.ros2_control import add_ros2_control
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_from_quaternion
-from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, simulate_many
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, simulate_many
 
 GAITS = (TripodGait, AdaptiveGait)
 FIVE, ROW, EYE, NAN = np.zeros(5), np.zeros(18), np.eye(3), float("nan")
@@ -163,7 +168,38 @@ MADE = {
     "HexapodError: physics: .*'bullet'.*mujoco": [lambda: OnboardSimulation(Onboard(ROBOT), "bullet")],
     "HexapodError: horizon_steps: ": [lambda: Predictor(ROBOT, horizon_steps=2.5)],
     "HexapodError: settings: ": [lambda: Observer(ROBOT, {"horizon": 0.5}), lambda: DamageDetector(ROBOT, "declare")],
+    "HexapodError: timestep: given (0.0|-1.0|'1e-3')": [
+        *on(lambda step: Simulator(ROBOT, timestep=step), 0.0, "1e-3"),
+        lambda: Predictor(ROBOT, timestep=-1.0),
+    ],
+    "HexapodError: command_period": [lambda: Simulator(ROBOT, timestep=1e-3, command_period=0.0015)],
+    "HexapodError: seconds: given (-1.0|'1')": on(Simulator(ROBOT).run, -1.0, "1"),
+    "HexapodError: target: nan": [lambda: Simulator(ROBOT).command_joint(0, NAN, 0.1)],
+    "HexapodError: duration: given (0.0|-0.01)": [
+        lambda: Simulator(ROBOT).command(ROW, 0.0),
+        lambda: Predictor(ROBOT).advance(-0.01),
+    ],
+    "DynamicsError: targets: shape": [lambda: Simulator(ROBOT).command(FIVE, 0.1)],
+    "DynamicsError: rotation: .* not a rotation matrix": [lambda: Simulator(ROBOT).reset(rotation=np.ones((3, 3)))],
+    "DynamicsError: joints: .*(not finite|real numbers)": on(
+        lambda angle: Simulator(ROBOT).reset(joints=np.full(18, angle)), NAN, 1j
+    ),
+    "HexapodError: steps: given 2.5": [lambda: Simulator(ROBOT).step(2.5)],
+    "HexapodError: log_every: given 1.5": [lambda: Simulator(ROBOT).run(1.0, log_every=1.5)],
+    "HexapodError: .*patches .* MujocoSimulator": [lambda: Simulator(ROBOT, ground=Ground(patches=True))],
+    # Onboard
+    "HexapodError: robot: 'config/jethexa.yaml'": [lambda: Onboard("config/jethexa.yaml")],
+    "HexapodError: get_up": [lambda: Onboard(ROBOT, get_up="never")],
+    "HexapodError: detect is": [lambda: Onboard(ROBOT, detect="Declare")],
+    "HexapodError: gait: ": on(lambda gait: Onboard(ROBOT, gait=gait), None, AdaptiveGait),
+    "MorphologyError: morphology": [lambda: Onboard(ROBOT, morphology="RM")],
+    "HexapodError: detector: ": [lambda: Onboard(ROBOT, detector="declare")],
+    "HexapodError: prediction: ": [lambda: Onboard(ROBOT, prediction={})],
+    "HexapodError: reads_a_second: ": [lambda: Onboard(ROBOT, reads_a_second=NAN)],
     # Gaits
+    "HexapodError: leg L0: closed-form kinematics need 3 revolute joints": [
+        lambda: TripodGait().bind(random_robot(np.random.default_rng(0), 1, 4))
+    ],
     "HexapodError: phase: ": [lambda: TripodGait().bind(ROBOT).reset(phase="half")],
     "HexapodError: step_length: given -0.1": [lambda: TripodGait(step_length=-0.1)],
     "HexapodError: body_height: given (nan|3.0)": [
@@ -195,7 +231,23 @@ MADE = {
     "DynamicsError: .*one of all, base, joints": [lambda: WholeBodyModel(ROBOT).base_parameters(rows="feet")],
     "DynamicsError: .*positive mass": [lambda: parameters_to_body(np.zeros(10))],
     "HexapodError: .*quaternion": on(rotation_from_quaternion, (0, 0, 0, 0), (NAN, 0, 0, 1), (np.inf, 0, 0, 1)),
+    r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions": [
+        lambda: ServoMap.from_robot(Robot.load(Path(__file__).parent / "robots/quadruped.yaml"))
+    ],
+    "DynamicsError: .*'ball', allowed: revolute, prismatic": [
+        lambda: Chain.from_denavit_hartenberg([(0, 0, 1, 0, "ball")], [1], np.zeros((1, 3)), [EYE])
+    ],
     # Drivers
+    "DeviceError: ": [
+        *on(lambda angle: lx.move_time(1, angle, 0.1), 2.2, NAN),
+        *on(lambda duration: lx.move_time(1, 0.0, duration), -0.1, 31.0),
+        *on(lambda servo: lx.move_time(servo, 0.0, 0.1), 255, -1),
+        lambda: lx.id_write(1, 254),
+        lambda: lx.angle_offset_adjust(1, 0.6),
+        lambda: lx.read_request(1, lx.Command.MOVE_START),
+        lambda: lx.read_request(254, lx.Command.POS_READ),
+        lambda: lx.build(1, lx.Command.POS_READ, b"\x00"),
+    ],
     "DeviceError: .*release <= sit <= warn": [lambda: SupplyLimits(warn=9.0, sit=9.6)],
     "DeviceError: .*above 0": [
         lambda: GuardSettings(speed_limit=0.0),

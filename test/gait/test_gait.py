@@ -236,10 +236,3 @@ def test_damage_in_mid_walk_moves_no_other_leg():
     assert record(gait, 0.01, 90)[0][:, 3:] == pytest.approx(record(healthy, 0.01, 90)[0][:, 3:], abs=0.0)
     gait.set_morphology(WHOLE)
     assert record(gait, 0.01, 90)[0] == pytest.approx(record(healthy, 0.01, 90)[0], abs=1e-15)
-
-
-def test_a_robot_with_other_legs_is_refused_by_name():
-    from support.random_robots import random_robot
-
-    with pytest.raises(HexapodError, match="leg L0: closed-form kinematics need 3 revolute joints"):
-        TripodGait().bind(random_robot(np.random.default_rng(0), 1, 4))

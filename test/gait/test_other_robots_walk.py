@@ -16,7 +16,6 @@ from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_fil
 from hexapod_dynamics.identification.transfer import transfer_library
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
-from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 from hexapod_dynamics.tools import plan as tool
 
@@ -91,11 +90,6 @@ def test_files_of_a_robot_are_found_from_another_directory_and_beside_a_link_to_
         robot = Robot.load("labhex.yaml")
         monkeypatch.chdir(elsewhere)
         assert find_library_file(robot, "plans") == (folder / "plans_labhex.yaml", True)
-
-
-def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():
-    with pytest.raises(HexapodError, match=r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions"):
-        ServoMap.from_robot(QUADRUPED)
 
 
 @pytest.mark.slow

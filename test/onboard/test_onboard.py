@@ -12,7 +12,6 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.ground import AS_FELT
 from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
@@ -250,27 +249,6 @@ def test_late_readings_in_any_order_and_a_step_that_is_repeated_are_legal():
     assert onboard.decisions == [] and onboard.diagnostics["imu"][:2] == ("ok", "measuring")
     assert np.array_equal(onboard.step(3.98), onboard.step(3.98))
     onboard.close()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"get_up": "never"},
-        {"detect": "Declare"},
-        {"gait": None},
-        {"gait": AdaptiveGait},
-        {"morphology": "RM"},
-        {"detector": "declare"},
-        {"prediction": {}},
-        {"reads_a_second": np.nan},
-    ],
-    ids=str,
-)
-def test_what_it_is_made_of_is_refused_by_name(options):
-    with pytest.raises(HexapodError, match=next(iter(options))):
-        Onboard(ROBOT, **options)
-    with pytest.raises(HexapodError, match="robot: 'config/jethexa.yaml'"):
-        Onboard("config/jethexa.yaml")
 
 
 @pytest.mark.parametrize("on", [None, 0, "", "False", np.zeros(2)], ids=repr)

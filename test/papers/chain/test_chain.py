@@ -140,11 +140,6 @@ def test_what_makes_no_chain_is_refused_by_name(field, value, needle):
         Chain(**{**arguments(), field: value})
 
 
-def test_a_row_of_another_kind_of_joint_is_refused():
-    with pytest.raises(DynamicsError, match="'ball', allowed: revolute, prismatic"):
-        Chain.from_denavit_hartenberg([(0, 0, 1, 0, "ball")], [1], np.zeros((1, 3)), [np.eye(3)])
-
-
 def test_a_state_that_does_not_fit_is_refused():
     chain = Chain(**arguments())
     with pytest.raises(DynamicsError, match="qdot has shape"):

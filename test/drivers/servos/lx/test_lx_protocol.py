@@ -46,27 +46,6 @@ def test_what_is_saved_is_never_broadcast(command):
         lx.build(lx.BROADCAST_ID, command, b"\x01")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: lx.move_time(1, 2.2, 0.1),
-        lambda: lx.move_time(1, math.nan, 0.1),
-        lambda: lx.move_time(1, 0.0, -0.1),
-        lambda: lx.move_time(1, 0.0, 31.0),
-        lambda: lx.move_time(255, 0.0, 0.1),
-        lambda: lx.move_time(-1, 0.0, 0.1),
-        lambda: lx.id_write(1, 254),
-        lambda: lx.angle_offset_adjust(1, 0.6),
-        lambda: lx.read_request(1, Command.MOVE_START),
-        lambda: lx.read_request(254, Command.POS_READ),
-        lambda: lx.build(1, Command.POS_READ, b"\x00"),
-    ],
-)
-def test_what_no_servo_can_do_is_refused(make):
-    with pytest.raises(DeviceError):
-        make()
-
-
 @given(st.floats(-2.0943, 2.0943), st.floats(0.0, 30.0), IDS)
 def test_a_move_arrives_within_half_a_count_and_half_a_millisecond(angle, duration, servo_id):
     frame, start = lx.FrameParser().feed(lx.pose([(servo_id, lx.count_from_angle(angle), duration)]))
