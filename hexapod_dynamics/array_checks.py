@@ -82,6 +82,6 @@ def as_array(
     array = as_numbers(name, value, shape, what, error, copy=True)
     if ignored is not None:
         array[ignored] = 0.0
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise error(f"{name}: {array.tolist()} has a value that is not finite")
     return array

@@ -8,7 +8,6 @@ from math import acos, atan2, cos, hypot, pi, remainder, sin, tau
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.core._core import place_foot
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.robot import Leg, Morphology, Robot
@@ -196,4 +195,7 @@ def link_lengths(description: Leg) -> np.ndarray:
 
 
 def _check_target(leg: str, target: npt.ArrayLike) -> np.ndarray:
-    return as_array(f"leg {leg}, foot target [m]", target, (3,), error=ReachError)
+    target = np.asarray(target, float)
+    if target.shape != (3,) or not np.isfinite(target).all():
+        raise ReachError(f"leg {leg}: a foot target is 3 finite numbers [m], given {target.tolist()}")
+    return target

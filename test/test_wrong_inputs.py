@@ -220,7 +220,7 @@ MADE = {
     "HexapodError: period: ": [lambda: AdaptiveGait(period=NAN)],
     "pattern: .*'gallop'": [lambda: AdaptiveGait(pattern="gallop")],
     "'gallop': allowed are auto, tripod": [lambda: make_gait("gallop", {})],
-    "ReachError: leg LF, foot target": on(LEG.inverse, [0.1, 0.0], [NAN, 0.0, 0.0]),
+    "ReachError: leg LF: a foot target is 3 finite numbers": on(LEG.inverse, [0.1, 0.0], [NAN, 0.0, 0.0]),
     r"ReachError: leg LF.*0\.2550 m from the femur.*0\.0460 to 0\.2000 m": [lambda: LEG.inverse([0.3, 0.0, 0.0])],
     r"ReachError: leg LF.*femur -2\.0\d+ rad \(allowed -1\.700 to 2\.090\)": [lambda: LEG.inverse([-0.1, 0.0, -0.12])],
     # Robots
