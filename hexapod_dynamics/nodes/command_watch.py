@@ -46,13 +46,11 @@ class CommandWatch:
         if self.conflict:
             self.refused["second source"] += 1
             return False
-        if self._one.accept(source, t):
-            return True
-        names = f" (publishers: {', '.join(self._publishers)})" if self._publishers else ""
-        other, followed = ((name or "one without a name")[:100] for name in (source, self._one.source))
-        why = f"{other!r} is not followed, {followed!r} is: one source moves the robot, end the other{names}"
-        self.refuse("second source", why, "error")
-        return False
+        refusal = self._one.find_refusal(source, t)
+        if refusal:
+            names = f" (publishers: {', '.join(self._publishers)})" if self._publishers else ""
+            self.refuse("second source", f"{refusal}{names}", "error")
+        return not refusal
 
     def update(self) -> bool:
         """Count the publishers; return True if two cannot be distinguished, so that the robot must hold its pose."""

@@ -23,7 +23,7 @@ from hexapod_dynamics.parameters.damage_detector import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, format_value, make_status
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, format_value, make_status
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState
@@ -54,7 +54,7 @@ class DamageDetectorNode(RobotNode):
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
-        self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
+        self.subscribe_commands(lambda age, angles, _: self.detection.command(_monotonic_time(age), angles))
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.loop.subscribe(DiagnosticArray, "/diagnostics", self._on_diagnostics, QoSProfile(depth=20))
@@ -74,11 +74,6 @@ class DamageDetectorNode(RobotNode):
         torques = self.joints.arrange_message("feedforward_torques", message.name, message.effort.tolist())
         if torques is not None:
             self.detection.set_torques(torques)
-
-    def _on_command(self, message: JointState) -> None:
-        positions = self.joints.arrange_message("joint_commands", message.name, message.position.tolist())
-        if positions is not None:
-            self.detection.command(_monotonic_time(compute_age(message.header.stamp)), positions)
 
     def _on_measurements(self, message: JointState) -> None:
         at, ages = _monotonic_time(compute_age(message.header.stamp)), message.effort.tolist()

@@ -22,7 +22,7 @@ from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, check_topic
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, check_topic
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from sensor_msgs.msg import Imu, JointState
 
@@ -55,7 +55,7 @@ class DynamicsNode(RobotNode):
         poll_period = period if period <= 0.02 else 0.0
         self._longest = max(1.0 / rate, poll_period)  # [s] between two predictions of which only the torques are used
         self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=poll_period)
-        self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
+        self.subscribe_commands(self._on_command)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         # While no driver publishes the time of each reading, the stamp is the time of measurement of all joints.
@@ -75,19 +75,9 @@ class DynamicsNode(RobotNode):
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
-    def _on_command(self, message: JointState) -> None:
-        topic, now, age = "joint_commands", time.monotonic(), compute_age(message.header.stamp)
-        if self.rejects_stamp(topic, age):
-            return
-        names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
-        refusal = self.joints.command_refusal(names, positions, velocities)  # by the same rule as in `servos`
-        if refusal:
-            self.faults.add(topic, f"{topic} is refused: {refusal}")
-            return
-        self._command_age = age
-        command = self.joints.arrange(names, positions)
-        rates = self.joints.arrange(names, velocities) if velocities else np.zeros(len(command))
-        self.prediction.command(now - max(age, 0.0), command, rates, now)
+    def _on_command(self, age: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        self._command_age, now = age, time.monotonic()
+        self.prediction.command(now - max(age, 0.0), angles, rates, now)
 
     def _on_measurements(self, message: JointState) -> None:
         """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from builtin_interfaces.msg import Time
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values
 from hexapod_dynamics.onboard.inputs import (
@@ -17,17 +18,20 @@ from hexapod_dynamics.onboard.inputs import (
     ImuReading,
     JointInput,
     SourceCheck,
+    SourceLock,
     find_stamp_refusal,
     imu_quantities,
 )
 from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode, publishers
-from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, load_robot, stamp_seconds
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
+
+OLDEST = 0.5  # [s] age from which a command or a measurement is rejected
 
 
 class RobotNode(GuardedNode):
@@ -66,6 +70,28 @@ class RobotNode(GuardedNode):
         """Call accept(following): whether `servos` executes commands, now and at each change."""
         self.create_subscription(Bool, "servos/following", lambda message: accept(message.data), LATCHED)
 
+    def subscribe_commands(self, accept: Callable[[float, np.ndarray, np.ndarray], object]) -> None:
+        """Call accept(age [s], angles (n,) [rad], NaN: none, rates (n,) [rad/s]) for each of `joint_commands` that
+        `servos` executes, by the same rules; one that is refused is a fault.
+        """
+        topic, one = "joint_commands", SourceLock(COMMAND_TIMEOUT)
+
+        def receive(message: JointState) -> None:
+            age, names = compute_age(message.header.stamp), message.name
+            positions, velocities = message.position.tolist(), message.velocity.tolist()
+            refusal = (
+                find_stamp_refusal(age, OLDEST)
+                or self.joints.command_refusal(names, positions, velocities)
+                or one.find_refusal(message.header.frame_id, time.monotonic())
+            )
+            if refusal:
+                self.faults.add(topic, f"{topic} is refused: {refusal}")
+                return
+            angles = self.joints.arrange(names, positions)
+            accept(age, angles, self.joints.arrange(names, velocities) if velocities else np.zeros(len(angles)))
+
+        self.loop.subscribe(JointState, topic, receive, COMMANDS)
+
     def subscribe_measured(
         self,
         topic: str,
@@ -87,7 +113,7 @@ class RobotNode(GuardedNode):
         self.imu_input.check_clock(now, age)
         return self.imu_input.read(now, *imu_quantities(message))
 
-    def rejects_stamp(self, topic: str, age: float, limit: float = 0.5) -> bool:
+    def rejects_stamp(self, topic: str, age: float, limit: float = OLDEST) -> bool:
         """Return whether a message is more than `limit` [s] old, or as far in the future; that is a fault then."""
         refusal = find_stamp_refusal(age, limit)
         if refusal:

@@ -1,9 +1,9 @@
 """Checks of what comes in, one for all nodes: joint commands, values with joint names, IMU samples.
 
 A joint command is rejected as a whole if it is far beyond the joint limits, too old, or from a second source; the nodes
-that execute `joint_commands` (`servos`, `dynamics`) use the same check, so that they execute the same commands. Of
-other messages, values with unknown and repeated names and values that are not finite or not plausible are left out.
-Faults are counted, and reported for some seconds.
+that follow `joint_commands` (`servos`, `dynamics`, `damage_detector`) use the same checks, so that models move as the
+robot. Of other messages, values with unknown and repeated names and values that are not finite or not plausible are
+left out. Faults are counted, and reported for some seconds.
 """
 
 from __future__ import annotations
@@ -99,12 +99,13 @@ class SourceLock:
         self.source: str | None = None
         self._last = -np.inf
 
-    def accept(self, source: str, t: float) -> bool:
-        """Whether to execute a command of `source` at monotonic time t [s]."""
+    def find_refusal(self, source: str, t: float) -> str:
+        """Return why a command of `source` at the monotonic time t [s] is not executed; empty if it is."""
         if source != self.source and t - self._last <= self.timeout:
-            return False
+            other, followed = ((name or "one without a name")[:100] for name in (source, self.source))
+            return f"{other!r} is not followed, {followed!r} is: one source moves the robot, end the other"
         self.source, self._last = source, t
-        return True
+        return ""
 
 
 class SourceCheck:

@@ -129,6 +129,13 @@ def test_it_is_brought_back_also_after_a_crash_when_its_servos_answer_but_not_wh
     assert "LF back" not in detector.output
 
 
+def test_commands_that_the_servos_refuse_are_named_and_not_compared_with_the_robot(robot):
+    second = robot.probe.node.create_publisher(JointState, "/t/joint_commands", 10)
+    second.publish(JointState(name=NAMES, position=[9.0, *robot.feed.command.position[1:]]))
+    refused = "joint_commands is refused: it asks 9 rad of coxa_joint_LF"
+    wait_until(lambda: refused in robot.probe.statuses("t/damage_detector").message, 5, lambda: robot.detector.output)
+
+
 def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respawned_one(robot):
     probe, feed, detector, manager = robot.probe, robot.feed, robot.detector, robot.manager
     before = len(detector.output)

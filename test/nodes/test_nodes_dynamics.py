@@ -59,7 +59,9 @@ class Feed:
         turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(ROBOT.imu.rotation)
         force = self.imu.linear_acceleration
         force.x, force.y, force.z = AT_REST
-        self.muted, self.age = set(), 0
+        self.second = JointState(name=self.commands.name, position=(STANDING + [0.0, 0.4, 0.0] * 6).tolist())
+        self.second.header.frame_id = "another program"
+        self.muted, self.age = {"second"}, 0
         self._topics = [
             (name, message, node.create_publisher(type(message), f"/d/{name}", 10))
             for name, message in (
@@ -77,6 +79,8 @@ class Feed:
                 message.header.stamp = self.node.get_clock().now().to_msg()
                 message.header.stamp.sec -= self.age if name == "joint_commands" else 0
                 publisher.publish(message)
+            if name == "joint_commands" and "second" not in self.muted:
+                publisher.publish(self.second)
 
     def tell(self, values):
         self.morphology.publish(ParameterEvent(node="/test", new_parameters=parameters_of(values)))
@@ -213,7 +217,12 @@ def no_servos(feed):
     return ("no joint_states",)
 
 
-@pytest.mark.parametrize("bend", [wrong_values, old_commands_and_no_imu, no_servos])
+def two_sources_of_commands(feed):
+    feed.muted.clear()
+    return ("joint_commands is refused: 'another program' is not followed",)
+
+
+@pytest.mark.parametrize("bend", [wrong_values, old_commands_and_no_imu, no_servos, two_sources_of_commands])
 def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend):
     def named(words):
         return [each in probe.statuses("d/dynamics").message for each in words]
@@ -224,7 +233,7 @@ def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend):
     assert math.hypot(p.x, p.y) < 0.02 and 0.1 < p.z < 0.13
     dynamics.joints.position, dynamics.commands.position = STANDING.tolist(), STANDING.tolist()
     dynamics.age, dynamics.imu.orientation.w = 0, quaternion_from_rotation(ROBOT.imu.rotation)[3]
-    dynamics.muted.clear()
+    dynamics.muted = {"second"}
     wait_until(
         lambda: not any(named(words)) and probe.statuses("d/dynamics").level != DiagnosticStatus.ERROR,
         12,

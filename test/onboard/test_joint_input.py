@@ -182,5 +182,7 @@ def test_old_and_future_stamps_are_refused():
 
 def test_one_source_at_a_time():
     one = SourceLock(0.3)
-    assert one.accept("gait 1", 10.0) and not one.accept("gait 2", 10.1) and one.accept("gait 1", 10.2)
-    assert not one.accept("", 10.49) and one.accept("gait 2", 10.51) and not one.accept("gait 1", 10.6)
+    sources = [("gait 1", 10.0), ("gait 2", 10.1), ("gait 1", 10.2), ("", 10.49), ("gait 2", 10.51), ("gait 1", 10.6)]
+    refusals = [one.find_refusal(*source) for source in sources]
+    assert [bool(refusal) for refusal in refusals] == [False, True, False, True, False, True]
+    assert "'gait 2' is not followed, 'gait 1' is" in refusals[1] and "'one without a name' is not" in refusals[3]
