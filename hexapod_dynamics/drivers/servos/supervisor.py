@@ -271,7 +271,8 @@ class ServoSupervisor:
                 why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
                 return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
             return True, self._frozen
-        if not self.stop.frozen:
+        # The bus thread may be frozen alone: the thread that has sent the stop waited in vain for a tick to end.
+        if not (self.stop.frozen or self.chain.snapshot(self.state).frozen):
             return True, "no emergency stop was on"
         reason = "" if self.stop.mode == FOLLOW else "the emergency stop has ended"
         self._change(replace(self.stop, frozen=False, reason=reason))
@@ -322,7 +323,7 @@ class ServoSupervisor:
             found.append(("error", f"{supply}: {sat}charge the battery"))
         if self.not_kept:
             found.append(("error", f"a restart of this node would lose this state: {self.not_kept}"))
-        if stop.frozen:
+        if stop.frozen or self.state.frozen:
             found.append(("error", f"emergency stop: {self._frozen}"))
         elif stop.mode == SIT:
             found.append(("warn", f"sitting down: {stop.reason}"))

@@ -86,6 +86,14 @@ def test_the_end_of_commands_is_told_once(control, said):
     assert control.doing() == ("ok", ["holding the pose, no commands"])
 
 
+def test_a_stop_that_no_tick_has_confirmed_is_reported_and_can_be_ended(control):
+    known(control)
+    assert control.chain.freeze()  # as the thread of a button sends it, which then waits in vain for a tick
+    wait_until(lambda: control.chain.snapshot(control.state).frozen, what="the bus thread is frozen")
+    assert control.doing()[0] == "error" and "has ended" in control.emergency_stop(False)[1]
+    wait_until(lambda: not control.chain.snapshot().frozen, what="it follows again")
+
+
 def test_who_switches_torque_on_in_an_emergency_stop_is_told_what_happens_after_it(control):
     known(control)
     assert control.emergency_stop(True)[0] and control.stand() == ""
