@@ -68,7 +68,7 @@ class ObserverSettings:
 class Observer:
     """Estimates the state of the robot in real time; all times are seconds on one clock that the caller chooses.
 
-    settings: ObserverSettings. spread: standard deviations from which the covariance is computed, by default Spread().
+    settings: ObserverSettings. spread: from which the covariance is computed, by default PoseDrift().
 
     The model's arrays `position`, `rotation`, `q`, `nu` may be read; they are undefined before `started`.
     """

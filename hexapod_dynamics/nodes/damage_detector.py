@@ -14,8 +14,8 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.damage.kind import Value
+from hexapod_dynamics.detection import DetectorSettings
 from hexapod_dynamics.errors import HexapodError, ParameterError
-from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
 from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
 from hexapod_dynamics.onboard.damage_detection import DamageDetection

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.damage.kind import Value
+from hexapod_dynamics.detection import DamageDetector, DetectorSettings
 from hexapod_dynamics.detection.decisions import Decision, Finding
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot

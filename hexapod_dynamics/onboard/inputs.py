@@ -174,7 +174,7 @@ class JointInput:
         self._orders: dict[tuple[str, ...], JointOrder] = {}
 
     def match_names(self, names: Sequence[str]) -> JointOrder:
-        """Return the Order of the names of a message; the last 400 of a length that a robot may have are remembered."""
+        """Return the JointOrder of the names of a message; 400 of a length that a robot may have are remembered."""
         key = tuple(names)
         order = self._orders.get(key)
         if order is None:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.array_checks import as_numbers
+from hexapod_dynamics.detection import DamageDetector
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
 from hexapod_dynamics.drivers.servos.health import RECONNECTED
 from hexapod_dynamics.dynamics.checks import check_joint
 from hexapod_dynamics.errors import HexapodError, MorphologyError, is_finite, require_instance, require_positive
-from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAY_PERIOD, make_gait
@@ -165,7 +165,7 @@ class Onboard:
         self._sent_morphology: Morphology | None = None
         self._following = False
         self._time = self._latest = -math.inf  # of the last step; the latest of all calls
-        self._next: dict[str, float] = {}  # times at which what EVERY names is due
+        self._next: dict[str, float] = {}  # times at which what PERIODS names is due
         self._doing = ""
         if morphology is not None:
             self.declare(morphology)
@@ -280,7 +280,7 @@ class Onboard:
         self._latest = max(self._latest, t)
 
     def _due(self, what: str, t: float) -> bool:
-        """Whether what EVERY names is due at the time t [s]; then it is due again after its period."""
+        """Whether what PERIODS names is due at the time t [s]; then it is due again after its period."""
         due, every = self._next.get(what, t), PERIODS[what]
         if t < due - 1e-6:
             return False

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.control.posture import seated_pose
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine
-from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopState, SupervisorSettings
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
@@ -127,16 +127,12 @@ class Servos:
     def __init__(
         self,
         robot: Robot,
-        settings: SupervisorSettings | None = None,
-        guard: GuardSettings | None = None,
-        stop: StopState | None = None,
         tell: Callable[[str], None] = lambda text: None,
         reads_a_second: float = READS_A_SECOND,
     ) -> None:
         self.bus = ReadingsBus(robot, reads_a_second)
-        self.guard = PoseGuard.from_robot(robot, guard)
-        settings = settings or SupervisorSettings(seated_pose(robot))
-        self.supervisor = ServoSupervisor(self.bus, self.guard, settings, tell, stop)
+        settings = SupervisorSettings(seated_pose(robot))
+        self.supervisor = ServoSupervisor(self.bus, PoseGuard.from_robot(robot), settings, tell)
         self._all = np.arange(robot.joint_count)
 
     def command(self, t: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:

@@ -10,9 +10,9 @@ from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.nodes.messages import fill_rotation, fill_vector
 from hexapod_dynamics.nodes.walk_status import BUSY
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.se3 import quaternion_from_rotation
 from hexapod_dynamics.simulation import Predictor
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
@@ -38,10 +38,9 @@ class Feed:
         self.mute, self.back = set(), []
         self.command = JointState(name=NAMES, position=standing.tolist())
         self.imu = Imu()
-        turn = self.imu.orientation
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(model.rotation @ ROBOT.imu.rotation)
-        force = self.imu.linear_acceleration
-        force.x, force.y, force.z = (ROBOT.imu.rotation.T @ model.rotation.T @ [0.0, 0.0, 9.81]).tolist()
+        chip = model.rotation @ ROBOT.imu.rotation
+        fill_rotation(self.imu.orientation, chip)
+        fill_vector(self.imu.linear_acceleration, (chip.T @ [0.0, 0.0, 9.81]).tolist())
         self._publishers = {
             topic: node.create_publisher(kind, topic, 10)
             for topic, kind in (

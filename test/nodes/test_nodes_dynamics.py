@@ -16,11 +16,10 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.nodes.messages import read_pose
+from hexapod_dynamics.nodes.messages import fill_rotation, fill_vector, read_pose
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
@@ -28,7 +27,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 ROBOT = Robot.jethexa()
 STANDING = TripodGait().bind(ROBOT).position.copy()
-AT_REST = (ROBOT.imu.rotation.T @ [0.0, 0.0, 9.81]).tolist()  # [m/s^2] in chip axes
 # Starting a node may compile the model first, on a busy machine.
 START = 120
 
@@ -55,10 +53,8 @@ class Feed:
         self.joints = JointState(name=list(ROBOT.joint_names), position=STANDING.tolist())
         self.commands = JointState(name=list(ROBOT.joint_names), position=STANDING.tolist(), velocity=[0.0] * 18)
         self.imu = Imu()
-        turn = self.imu.orientation
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(ROBOT.imu.rotation)
-        force = self.imu.linear_acceleration
-        force.x, force.y, force.z = AT_REST
+        fill_rotation(self.imu.orientation, ROBOT.imu.rotation)
+        fill_vector(self.imu.linear_acceleration, (ROBOT.imu.rotation.T @ [0.0, 0.0, 9.81]).tolist())
         self.second = JointState(name=self.commands.name, position=(STANDING + [0.0, 0.4, 0.0] * 6).tolist())
         self.second.header.frame_id = "another program"
         self.muted, self.age = {"second"}, 0
@@ -232,8 +228,8 @@ def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend):
     p = fresh(probe, "/d/predicted_state").pose.pose.position
     assert math.hypot(p.x, p.y) < 0.02 and 0.1 < p.z < 0.13
     dynamics.joints.position, dynamics.commands.position = STANDING.tolist(), STANDING.tolist()
-    dynamics.age, dynamics.imu.orientation.w = 0, quaternion_from_rotation(ROBOT.imu.rotation)[3]
-    dynamics.muted = {"second"}
+    dynamics.age, dynamics.muted = 0, {"second"}
+    fill_rotation(dynamics.imu.orientation, ROBOT.imu.rotation)
     wait_until(
         lambda: not any(named(words)) and probe.statuses("d/dynamics").level != DiagnosticStatus.ERROR,
         12,

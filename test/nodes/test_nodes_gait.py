@@ -14,9 +14,10 @@ from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
+from hexapod_dynamics.nodes.messages import fill_rotation, fill_vector
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
+from hexapod_dynamics.se3 import rotation_from_vector
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
@@ -75,11 +76,9 @@ class Attitude:
         self.roll = 0.0
 
     def __call__(self):
-        rotation = rotation_from_vector([self.roll, 0.0, 0.0])
-        message = Imu()
-        turn, force = message.orientation, message.linear_acceleration
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
-        force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2])
+        message, chip = Imu(), rotation_from_vector([self.roll, 0.0, 0.0]) @ ROBOT.imu.rotation
+        fill_rotation(message.orientation, chip)
+        fill_vector(message.linear_acceleration, (9.81 * chip[2]).tolist())
         return message
 
 

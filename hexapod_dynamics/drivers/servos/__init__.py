@@ -1,1 +1,1 @@
-"""The LX/HTD serial bus servos."""
+"""The servos: their protocols, the thread that serves their bus, and the supervisor that decides what they do."""

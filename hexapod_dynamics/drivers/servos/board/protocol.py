@@ -127,13 +127,13 @@ class Remote(NamedTuple):
 Report = Battery | Button | ImuValues | Pad | Remote
 
 
-def _wrap_angle(value: int) -> int:
+def _crc_of_byte(value: int) -> int:
     for _ in range(8):
         value = value >> 1 ^ (0x8C if value & 1 else 0)  # the polynomial 0x31, reflected
     return value
 
 
-_TABLE = bytes(map(_wrap_angle, range(256)))
+_TABLE = bytes(map(_crc_of_byte, range(256)))
 
 
 def beep(frequency: int, on: float, off: float, repeats: int) -> bytes:
