@@ -110,11 +110,8 @@ class BusEvidence:
         answering = expected & ~self._reported
         if 0.3 * expected.sum() <= answering.sum() <= 0.6 * expected.sum():  # half of the legs are left
             expected = answering
-        return float(
-            np.median(
-                time - np.where(np.isfinite(self.answered_at), self.answered_at, self._first + FIRST_ROUND)[expected]
-            )
-        )
+        answered = np.where(np.isfinite(self.answered_at), self.answered_at, self._first + FIRST_ROUND)
+        return float(np.median(time - answered[expected]))
 
     def find_passed_over(self, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool that were left out of the last one and a half polling rounds.

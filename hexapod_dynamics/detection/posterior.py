@@ -121,10 +121,10 @@ class Posterior:
         in_doubt = ~over & (np.maximum(foot, self.latest[:, 0]) > -1.0) & (foot < ALSO)
         if waited < (PAIR_WAIT if in_doubt.any() else WAIT):
             return []
-        found = []
+        found, beyond = [], self.odds - self._thresholds
         for leg in np.flatnonzero(over | (foot > ALSO)).tolist():
             since = min(float(self._over[leg]), time)
-            if self._is_foot(leg):
+            if beyond[leg, 0] >= beyond[leg, 1]:
                 found.append(Judgement(leg, LOST, self._surest(leg, 0), since))
             elif over[leg]:
                 sums = np.logaddexp(self._kinds[leg, LIMP:LOCKED], self._kinds[leg, LOCKED:])
@@ -140,10 +140,6 @@ class Posterior:
     def _surest(self, leg: int, column: int) -> float:
         """Return the log odds of now, or of the half second if they are larger."""
         return float(max(self.odds[leg, column], self.latest[leg, column]))
-
-    def _is_foot(self, leg: int) -> bool:
-        beyond = self.odds[leg] - self._thresholds
-        return bool(beyond[0] >= beyond[1])
 
     def list_suspected(self) -> list[Judgement]:
         """Return the legs that are suspected now, the most likely first."""

@@ -138,7 +138,9 @@ class SimulatorNode(RobotNode):
         age = int((time.monotonic() - truth.time) * 1e9)
         stamp = Time(nanoseconds=self.get_clock().now().nanoseconds - age).to_msg()
         if self._odometry_publisher.get_subscription_count():
-            self._publish_pose(truth, stamp)
+            self._odometry.header.stamp = stamp
+            fill_odometry(self._odometry, truth.position, truth.rotation, truth.nu[:6])
+            self._odometry_publisher.publish(self._odometry)
         morphology = self.simulated.physics.morphology
         if morphology is not self._shown:
             self._shown = morphology
@@ -149,12 +151,6 @@ class SimulatorNode(RobotNode):
                 self.get_logger().warning(f"no ~/robot_description: {error}", once=True)
         if self._joints_publisher.get_subscription_count():
             self._publish_joints(truth, stamp, morphology)
-
-    def _publish_pose(self, truth: State, stamp: Stamp) -> None:
-        odometry = self._odometry
-        odometry.header.stamp = stamp
-        fill_odometry(odometry, truth.position, truth.rotation, truth.nu[:6])
-        self._odometry_publisher.publish(odometry)
 
     def _publish_joints(self, truth: State, stamp: Stamp, morphology: Morphology) -> None:
         joints = self._joints

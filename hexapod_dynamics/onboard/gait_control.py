@@ -226,16 +226,12 @@ class GaitControl:
             other.reset(joints=self.gait.position)
             threading.Thread(target=self.gait.close, name="close gait", daemon=True).start()  # it awaits its worker
             self.gait = other
-            self._restore_settings()
+            if any(self._payload):  # what the gait before had
+                self.set_payload(*self._payload)
+            if any(self._body_pose):
+                self.set_body_pose(self._body_pose)
         self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
         self._kind, self._values = kind, values
-
-    def _restore_settings(self) -> None:
-        """Give the new gait the load and the offset of the body that the one before had."""
-        if any(self._payload):
-            self.set_payload(*self._payload)
-        if any(self._body_pose):
-            self.set_body_pose(self._body_pose)
 
     def _change_live(self, kind: str, values: Mapping[str, GaitValue], asked: bool) -> None:
         fixed = [name for name in values if name not in LIVE and values[name] != self._values[name]]

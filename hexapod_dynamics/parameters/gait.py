@@ -40,7 +40,7 @@ _WAIT_FOR = (
 )
 _OLDEST = "a cmd_vel older than this stops the walk [s]"
 COMMANDS = (
-    in_file("cmd_vel_timeout", GaitControlSettings.cmd_vel_timeout, _OLDEST, 0.1, 60.0),
+    *make_specs(GaitControlSettings, in_file, cmd_vel_timeout=(_OLDEST, 0.1, 60.0)),
     *make_specs(GaitControlSettings, velocity=("forward speed [m/s] until the first cmd_vel", -1.0, 1.0)),
     in_file(
         "wait_for",

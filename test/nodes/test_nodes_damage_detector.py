@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Process, wait_until
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.gait import TripodGait
@@ -14,7 +14,6 @@ from hexapod_dynamics.nodes.messages import fill_rotation, fill_vector
 from hexapod_dynamics.nodes.walk_status import BUSY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Predictor
-from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
 
 ROBOT = Robot.jethexa()
@@ -76,30 +75,25 @@ class Feed:
 @pytest.fixture(scope="module")
 def robot(probe):
     hypotheses = probe.hear(DiagnosticArray, "/t/damage_hypotheses", keep=20)
-    morphologies = probe.hear(ParameterEvent, "/t/morphology", LATCHED)
+    declared = probe.morphology("/t/morphology")
     feed = Feed(probe)
     with Process.node("damage_manager", "-r", "__ns:=/t") as manager:
         with Process.node("damage_detector", "-r", "__ns:=/t", "-p", f"session:={uuid.uuid4().hex}") as detector:
-            wait_until(lambda: hypotheses and morphologies, START, lambda: manager.output + detector.output)
+            wait_until(lambda: hypotheses and declared(), START, lambda: manager.output + detector.output)
             time.sleep(3.0)  # every servo has been heard
-            yield SimpleNamespace(probe=probe, feed=feed, detector=detector, manager=manager)
+            yield SimpleNamespace(probe=probe, declared=declared, feed=feed, detector=detector, manager=manager)
             assert detector.interrupt()[1] == 0 and "Traceback" not in detector.output
-
-
-def declared(probe):
-    """The last morphology as {name: value}, bools only."""
-    return {p.name: p.value.bool_value for p in probe.messages["/t/morphology"][-1][1].new_parameters}
 
 
 def test_a_leg_whose_servos_fall_silent_is_declared_missing_and_explained(robot):
     probe, feed, detector = robot.probe, robot.feed, robot.detector
-    assert declared(probe)["legs.RM"] and not probe.messages["/t/damage_hypotheses"][-1][1].status
+    assert robot.declared()["legs.RM"] and not probe.last("/t/damage_hypotheses").status
     diagnostics = probe.hear(DiagnosticArray, "/diagnostics", keep=1000)
     feed.mute = set(RM)
-    wait_until(lambda: not declared(probe)["legs.RM"], 20, lambda: detector.output)
+    wait_until(lambda: not robot.declared()["legs.RM"], 20, lambda: detector.output)
     decided = len(diagnostics)
-    assert all(declared(probe)[f"legs.{leg}"] for leg in ROBOT.leg_names if leg != "RM")
-    status = wait_until(lambda: probe.messages["/t/damage_hypotheses"][-1][1].status, 5, "it is published")[0]
+    assert all(robot.declared()[f"legs.{leg}"] for leg in ROBOT.leg_names if leg != "RM")
+    status = wait_until(lambda: probe.last("/t/damage_hypotheses").status, 5, "it is published")[0]
     values = {pair.key: pair.value for pair in status.values}
     assert status.name == "RM missing" and float(values["probability"]) > 0.98
     assert "no answer from its three servos" in values["evidence"]
@@ -122,9 +116,9 @@ def test_it_is_brought_back_also_after_a_crash_when_its_servos_answer_but_not_wh
     detector.kill()
     detector.start()
     feed.mute, feed.back = set(), [*RM, *LF]
-    wait_until(lambda: declared(probe)["legs.RM"], 20, lambda: detector.output)
+    wait_until(lambda: robot.declared()["legs.RM"], 20, lambda: detector.output)
     time.sleep(3.0)
-    assert not declared(probe)["legs.LF"] and declared(probe)["legs.RM"]
+    assert not robot.declared()["legs.LF"] and robot.declared()["legs.RM"]
     assert "LF back" not in detector.output
 
 
@@ -136,7 +130,7 @@ def test_commands_that_the_servos_refuse_are_named_and_not_compared_with_the_rob
 
 
 def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respawned_one(robot):
-    probe, feed, detector, manager = robot.probe, robot.feed, robot.detector, robot.manager
+    feed, detector, manager = robot.feed, robot.detector, robot.manager
     before = len(detector.output)
 
     def noticed():
@@ -148,4 +142,4 @@ def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respaw
     feed.mute, feed.back = set(RM), []
     wait_until(noticed, 20, lambda: detector.output)
     manager.start()
-    wait_until(lambda: not declared(probe)["legs.RM"], 20, lambda: detector.output)
+    wait_until(lambda: not robot.declared()["legs.RM"], 20, lambda: detector.output)

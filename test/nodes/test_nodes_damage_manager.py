@@ -108,7 +108,7 @@ IMPOSSIBLE = (
 def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, last):
     assert probe.set("set_morphology", {"links.LM.femur": False})[0]
     agrees(probe, last, after("LM.femur"))
-    assert probe.messages["morphology"][-1][1].node == "/damage_manager"
+    assert probe.last("morphology").node == "/damage_manager"
     for values, reason in IMPOSSIBLE:
         accepted, why = probe.set("set_morphology", values)
         assert not accepted and reason in why

@@ -82,15 +82,11 @@ class Feed:
         self.morphology.publish(ParameterEvent(node="/test", new_parameters=parameters_of(values)))
 
 
-def last(probe, topic):
-    return probe.messages[topic][-1][1]
-
-
 def fresh(probe, topic, timeout=5):
     """A message of the topic that has arrived after now."""
     now = time.monotonic()
     wait_until(lambda: probe.messages[topic] and probe.messages[topic][-1][0] > now, timeout, f"{topic} goes on")
-    return last(probe, topic)
+    return probe.last(topic)
 
 
 def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
@@ -240,7 +236,7 @@ def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend):
 def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
     told = time.monotonic()
     dynamics.tell(Morphology.whole(ROBOT).without("RM").parameters())
-    wait_until(lambda: len(last(probe, "/d/feedforward_torques").name) == 15, 5, "fifteen joints are left")
+    wait_until(lambda: len(probe.last("/d/feedforward_torques").name) == 15, 5, "fifteen joints are left")
     assert len(fresh(probe, "/d/predicted_joint_states").name) == 15
     # State and torques of one prediction, which carry one stamp, always have the same joints.
     torques = {stamp_seconds(m.header.stamp): len(m.name) for at, m in list(probe.messages["/d/feedforward_torques"])}
@@ -252,7 +248,7 @@ def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
     assert {(18, 18), (15, 15)} == set(pairs)
     dynamics.tell(Morphology.whole(ROBOT).locked("RF.tibia", 0.0).parameters())
     wait_until(
-        lambda: len(last(probe, "/d/feedforward_torques").name) == 17,
+        lambda: len(probe.last("/d/feedforward_torques").name) == 17,
         15,
         lambda: f"seventeen joints move, but {probe.statuses('d/dynamics')}",
     )

@@ -40,10 +40,6 @@ def gait(probe):
     process.end()
 
 
-def last(probe, topic):
-    return probe.messages[topic][-1][1]
-
-
 def speed_of(probe):
     """Largest joint rate commanded within the last second."""
     now = time.monotonic()
@@ -66,7 +62,7 @@ def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_comma
     stamps = np.array([stamp_seconds(m.header.stamp) for _, m in heard])
     allowed = np.abs(rates).max() * (np.diff(stamps) + 0.022)
     assert (np.abs(np.diff(positions, axis=0)).max(axis=1) < allowed).all()
-    np.testing.assert_allclose(last(probe, "/g/joint_commands").position, STANDING, atol=2e-3)
+    np.testing.assert_allclose(probe.last("/g/joint_commands").position, STANDING, atol=2e-3)
 
 
 class Attitude:
@@ -237,8 +233,8 @@ def test_what_is_missing_or_locked_is_left_alone_and_without_any_leg_it_does_not
     morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
     tell(morphology)
     expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
-    wait_until(lambda: list(last(probe, "/g/joint_commands").name) == expected, 10, "only what moves is commanded")
-    assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
+    wait_until(lambda: list(probe.last("/g/joint_commands").name) == expected, 10, "only what moves is commanded")
+    assert len(probe.last("/g/joint_commands").position) == len(expected) == 12
     tell(Morphology.whole(ROBOT).without(*ROBOT.leg_names))
     probe.statuses.says("g/gait", "no leg is left")
     wait_until(lambda: quiet(probe), 5, "nothing is commanded")

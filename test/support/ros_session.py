@@ -249,6 +249,10 @@ class Probe:
         self.node.create_subscription(kind, topic, take, qos)
         return heard
 
+    def last(self, topic):
+        """The last message of a topic that is heard."""
+        return self.messages[topic][-1][1]
+
     @contextlib.contextmanager
     def publishing(self, topic, make, every=0.1, qos=10):
         """Publish make() on a topic every so many seconds."""

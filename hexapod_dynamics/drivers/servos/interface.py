@@ -55,11 +55,6 @@ class Fault(Enum):
     CHECKSUM = "corrupted answers: noise, or two servos with this id"
     GARBAGE = "unusable bytes: baud rate, noise, or several servos answering"
 
-    @classmethod
-    def classify(cls, damaged: bool, noisy: bool) -> Fault:
-        """Return CHECKSUM if an answer was damaged, GARBAGE if only bytes outside frames arrived, else TIMEOUT."""
-        return cls.CHECKSUM if damaged else cls.GARBAGE if noisy else cls.TIMEOUT
-
 
 FAULTS = (*(fault.name.lower() for fault in Fault), "implausible")  # what is counted for each servo
 

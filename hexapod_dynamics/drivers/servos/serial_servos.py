@@ -242,7 +242,8 @@ class SerialServos(ServoInterface):
         self._owed.extend((key, sent) for key in awaited if key not in found)
         noisy = parser.skipped > skipped or (parser.incomplete > 0 and not self.reads_apart)
         self.strays += noisy
-        self.fault = Fault.classify(self._is_damaged(damaged), noisy)
+        without_frame = Fault.GARBAGE if noisy else Fault.TIMEOUT
+        self.fault = Fault.CHECKSUM if self._is_damaged(damaged) else without_frame
         return found
 
     def _await_answers(
