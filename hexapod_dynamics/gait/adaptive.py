@@ -189,7 +189,7 @@ class AdaptiveGait(Gait):
     def stand(self) -> None:
         """Stand up again. Raises HexapodError if there is no gait for the remaining legs."""
         self.changes.sits = False
-        if self.plan is None and not self.changing:
+        if self.plan is None and not (self.changing or self.awaits_joints):
             raise HexapodError(f"cannot stand: {self.changes.choice.why}")
         state = self.data.state
         state.stay_down, state.reflexes, state.skip_pause = 0.0, 0.0, 1.0

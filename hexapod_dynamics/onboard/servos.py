@@ -100,6 +100,8 @@ class ReadingsBus:
             state.process_probe(joint, True)
             return False
         state.note_answer(joint, t)
+        if state.silent[joint] and state.torque:  # it may have lost its supply, and been moved: it holds where it is
+            self.targets[joint] = state.start_from(angle, self.targets[joint])
         start = None
         if state.needs_start(joint, t):
             holds = state.torque and state.trusts_targets

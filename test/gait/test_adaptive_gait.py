@@ -436,3 +436,16 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
         assert np.abs(sway.offset).max() <= 0.002
     sway.advance(0.02, 0.005, 0.0)
     assert not sway.size and not any(sway.offset)
+
+
+def test_a_robot_whose_legs_came_back_is_told_to_stand_before_they_have_arrived():
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "LM", "LR", "RF"))
+    gait.measure_joints(gait.position)
+    gait.sit()
+    gait.set_morphology(WHOLE)
+    assert gait.awaits_joints and gait.plan is None
+    gait.stand()
+    for _ in range(600):
+        gait.measure_joints(gait.position)
+        gait.step(0.02)
+    assert gait.doing == "standing" and gait.plan is not None

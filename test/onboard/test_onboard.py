@@ -301,6 +301,21 @@ def test_a_leg_that_comes_back_after_a_stop_is_not_moved_before_it_is_measured()
     assert np.isnan(bus.targets[leg]).all() and np.isfinite(bus.targets[~leg]).all()
 
 
+def test_a_servo_that_answers_again_in_an_emergency_stop_holds_where_it_was_moved_meanwhile():
+    servos = Servos(ROBOT)
+    for k in range(200):
+        for joint in servos.bus.reads(0.02 * k):
+            if joint or not 50 <= k < 150:
+                servos.bus.process_answer(0.02 * k, joint, -0.6 if k >= 150 and joint == 0 else 0.3)
+            else:
+                servos.bus.process_silence(0.02 * k, joint)
+        if k == 100:
+            assert servos.supervisor.emergency_stop(True)[0] and servos.bus.state.silent[0]
+        servos.command(0.02 * k, np.full(18, 0.3))
+        set_points = servos.step(0.02 * k)
+    assert set_points == pytest.approx([-0.6, *[0.3] * 17], abs=0.01)
+
+
 def test_a_robot_that_was_moved_while_torque_was_off_holds_where_it_is_when_torque_comes_back():
     servos = Servos(ROBOT)
 
