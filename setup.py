@@ -99,7 +99,6 @@ setup(
             "hypothesis>=6.36,<7",
             "pin>=2.6,<5",
             "mujoco>=3.2,<5",
-            "mpmath>=1.2,<2",
             "psutil>=5.9,<8",
             "playwright>=1.40,<2",
             "gymnasium>=1.0,<2",

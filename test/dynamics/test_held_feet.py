@@ -1,21 +1,27 @@
-"""Feet are held, or a warning says that they are not: straight legs, moving or still, against Pinocchio.
+"""Feet are held, or a warning says that they are not: straight legs, moving or still, against Pinocchio. The body's
+centre of mass and the rotors, in model, simulator and files.
 
-Bent legs of robots with any damage: test_link_quantities.py.
+Bent legs of robots with any damage: test_whole_body.py.
 """
 
+import dataclasses
 import re
 import warnings
 
+import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.closeness import assert_close
 from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.held_tips import TOLERANCE
-from hexapod_dynamics.errors import HeldTipsWarning
+from hexapod_dynamics.errors import HeldTipsWarning, RobotError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, Simulator, TripodGait
 
 MODEL = WholeBodyModel(ROBOT)
 PEER = PinocchioRobot(WHOLE)
@@ -116,3 +122,93 @@ def test_a_stance_of_nobody_has_nothing_to_hold():
     nudot, forces, info = MODEL.constrained_forward_dynamics(*given, [], info=True)
     assert np.array_equal(nudot, MODEL.forward_dynamics(*given)) and forces == {}
     assert (info.residual, info.rank, info.rows, info.are_held) == (0.0, 0, 0, True)
+
+
+COM = np.array([0.03, -0.02, 0.015])
+
+
+def with_rotors(robot, com=COM, rotor=2e-3):
+    """The robot with that centre of mass of its body, and motors of different rotor inertias."""
+    legs, count = [], 0
+    for leg in robot.legs:
+        joints = []
+        for joint in leg.joints:
+            joints.append(dataclasses.replace(joint, rotor_inertia=rotor * (1 + 0.1 * count)))
+            count += 1
+        legs.append(dataclasses.replace(leg, joints=tuple(joints)))
+    return dataclasses.replace(robot, body=dataclasses.replace(robot.body, com=com), legs=tuple(legs))
+
+
+GEARED = with_rotors(ROBOT)
+GEARED_WHOLE, GEARED_MODEL = Morphology.whole(GEARED), WholeBodyModel(GEARED)
+GEARED_HURT = GEARED_WHOLE.without("RM", "LM.femur").locked("RF.tibia", -0.4).broken("LF.tibia", 0.5)
+
+
+@pytest.mark.parametrize("morphology", [GEARED_WHOLE, GEARED_HURT], ids=["whole", "hurt"])
+def test_mujoco_computes_the_same_accelerations(morphology):
+    rng, n = np.random.default_rng(3), int(morphology.moving_mask.sum())
+    R, q, nu, tau = rotation(rng), rng.uniform(-0.5, 0.5, 18), rng.normal(size=6 + n), rng.normal(size=n)
+    peer = mujoco.MjModel.from_xml_string(GEARED.to_mjcf(morphology))
+    off = mujoco.mjtDisableBit
+    peer.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_ACTUATION
+    data = mujoco.MjData(peer)
+    mujoco.mju_mat2Quat(data.qpos[3:7], R.ravel())
+    data.qpos[7:] = q[morphology.moving_mask]
+    data.qvel[:] = np.concatenate([R @ nu[:3], nu[3:]])  # linear in the world
+    data.qfrc_applied[6:] = tau
+    mujoco.mj_forward(peer, data)
+    full = np.zeros((peer.nv, peer.nv))
+    mujoco.mj_fullM(peer, data, full)
+    rotors = np.array([joint.rotor_inertia for joint in GEARED.joints])[morphology.moving_mask]
+    assert np.array_equal(peer.dof_armature[6:], rotors)
+    turn = np.eye(6 + n)
+    turn[:3, :3] = R
+    assert_close(turn.T @ full @ turn, GEARED_MODEL.mass_matrix(q, morphology))
+    ours = GEARED_MODEL.forward_dynamics(R, q, nu, tau, morphology)
+    ours[:3] = R @ (ours[:3] + np.cross(nu[3:6], nu[:3]))  # of the origin, in the world
+    assert_close(data.qacc, ours)
+
+
+def test_the_simulated_robot_stands_with_its_weight_where_its_centre_of_mass_is():
+    sim = Simulator(GEARED, ground=Ground(friction=0.6))
+    sim.reset(joints=TripodGait().bind(GEARED).position.copy())
+    sim.step(3000)
+    poses = GEARED_MODEL.link_poses(sim.rotation, sim.position, sim.q)
+    ends = np.array([p + R[:, 0] * 0.123 for R, p in (poses[f"{leg}.tibia"] for leg in GEARED.leg_names)])
+    load = sim.foot_forces[:, 2]
+    center = GEARED_MODEL.center_of_mass(sim.rotation, sim.position, sim.q)
+    assert load.sum() == pytest.approx(GEARED.gravity * GEARED_MODEL.total_mass(), rel=1e-3)
+    np.testing.assert_allclose(load @ ends[:, :2] / load.sum(), center[:2], atol=1e-3)
+    assert np.linalg.norm(center[:2] - sim.position[:2]) > 0.01  # the rest of the robot has its own off base_link
+
+
+def test_rotors_slow_the_simulated_joints_as_the_model_says():
+    """In the air: the change of velocity in a short step is forward dynamics under the torques that acted."""
+    sim = Simulator(GEARED, timestep=1e-5)
+    sim.reset(position=np.array([0.0, 0.0, 1.0]))
+    sim.command(np.full(18, 0.2), 0.01)
+    sim.step(100)
+    before = sim.nu.copy()
+    sim.step(1)
+    rate = (sim.nu - before) / 1e-5
+    assert_close(rate, GEARED_MODEL.forward_dynamics(sim.rotation, sim.q, before, sim.joint_torques), 1e-3)
+
+
+def test_what_to_urdf_writes_of_them_is_read_back():
+    again = Robot.from_urdf(GEARED.to_urdf(), keep_frame=True)
+    assert_close(again.body.com, COM)
+    q, nu = np.random.default_rng(0).normal(size=18), np.random.default_rng(1).normal(size=24)
+    expected = GEARED_MODEL.inverse_dynamics(np.eye(3), q, nu, nu)
+    assert_close(WholeBodyModel(again).inverse_dynamics(np.eye(3), q, nu, nu), expected)
+    moved = Robot.from_urdf(GEARED.to_urdf())
+    assert not moved.body.com.any()
+    assert_close(moved.legs[0].mount_position, GEARED.legs[0].mount_position - COM)
+
+
+def test_a_gear_ratio_counts_squared_and_wrong_rotors_are_refused_by_name():
+    text = GEARED.to_urdf().replace('drake:gear_ratio value="1.0"', 'drake:gear_ratio value="-3.0"')
+    found = Robot.from_urdf(text).legs[0].joints[1].rotor_inertia
+    assert found == pytest.approx(9 * GEARED.legs[0].joints[1].rotor_inertia)
+    for wrong in ("x", "nan", "-1"):
+        with pytest.raises(RobotError, match=r"coxa_joint_LF.*rotor_inertia"):
+            Robot.from_urdf(GEARED.to_urdf().replace('rotor_inertia value="0.002"', f'rotor_inertia value="{wrong}"'))

@@ -141,51 +141,40 @@ def test_what_is_no_morphology_of_this_robot(name):
     refused(name, "morphology", "jethexa", morphology=OTHER)
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if "leg" in CALLS[name]])
-def test_legs_that_are_unknown_or_missing(name):
-    hurt = {key: value for key, value in (("q", Q),) if key in CALLS[name]}
-    refused(name, "'XX'", "LF, LM", leg="XX")
-    refused(name, "7", "LF, LM", leg=7)
-    refused(name, "RM", "missing", leg="RM", morphology=HURT, **hurt)
+GONE = {"morphology": HURT, "nu": np.zeros(21), "tau": np.zeros(15)}  # RM is missing
+HELD, TORQUES = "constrained_forward_dynamics", "forward_dynamics"
+NAMED = [
+    ("tip_jacobian", ("'XX'", "LF, LM"), {"leg": "XX"}),
+    ("tip_jacobian", ("7", "LF, LM"), {"leg": 7}),
+    ("tip_jacobian", ("RM", "missing"), {"leg": "RM", "morphology": HURT}),
+    ("symbolic", ("'XX'", "LF, LM"), {"leg": "XX"}),
+    ("symbolic", ("RM", "missing"), {"leg": "RM", "morphology": HURT}),
+    ("point_jacobian", ("'LF.toe'", "LF.coxa"), {"link": "LF.toe"}),
+    ("point_jacobian", ("3", "LF.coxa"), {"link": 3}),
+    ("point_jacobian", ("RM.tibia", "missing"), {"link": "RM.tibia", "morphology": HURT}),
+    ("point_acceleration_bias", ("'LF.toe'", "LF.coxa"), {"link": "LF.toe"}),
+    ("inverse_dynamics", ("tip_forces", "dict"), {"tip_forces": [1.0, 2.0]}),
+    (TORQUES, ("tip_forces", "dict"), {"tip_forces": np.zeros((6, 3))}),
+    (TORQUES, ("'XX'", "LF, LM"), {"tip_forces": {"XX": ZERO3}}),
+    (TORQUES, ("tip_forces['LF']", "(2,)"), {"tip_forces": {"LF": [0.0, 1.0]}}),
+    (TORQUES, ("tip_forces['LF']", "not finite"), {"tip_forces": {"LF": [0.0, np.nan, 1.0]}}),
+    (TORQUES, ("RM", "missing"), GONE | {"tip_forces": {"RM": ZERO3}}),
+    (HELD, ("'XX'", "LF, LM"), {"stance": ["LF", "XX"]}),
+    (HELD, ("stance", "twice"), {"stance": ["LF", "LF"]}),
+    (HELD, ("RM", "missing"), GONE | {"stance": ["RM"]}),
+    (HELD, ("stance",), {"stance": 5}),
+    ("casadi_function", ("'torque'", "forward_dynamics"), {"name": "torque"}),
+]
 
 
-@pytest.mark.parametrize("name", ["point_jacobian", "point_acceleration_bias"])
-def test_links_that_are_unknown_or_missing(name):
-    rates = {"nu": np.zeros(21)} if "nu" in CALLS[name] else {}
-    refused(name, "'LF.toe'", "LF.coxa", link="LF.toe")
-    refused(name, "3", "LF.coxa", link=3)
-    refused(name, "RM.tibia", "missing", link="RM.tibia", morphology=HURT, **rates)
-
-
-@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
-def test_tip_forces_that_are_none(name):
-    refused(name, "tip_forces", "dict", tip_forces=[1.0, 2.0])
-    refused(name, "tip_forces", "dict", tip_forces=np.zeros((6, 3)))
-    refused(name, "'XX'", "LF, LM", tip_forces={"XX": ZERO3})
-    refused(name, "tip_forces['LF']", "(2,)", tip_forces={"LF": [0.0, 1.0]})
-    refused(name, "tip_forces['LF']", "not finite", tip_forces={"LF": [0.0, np.nan, 1.0]})
-
-
-def test_a_tip_force_on_a_leg_that_is_missing():
-    hurt = {"morphology": HURT, "nu": np.zeros(21), "tip_forces": {"RM": ZERO3}}
-    refused("forward_dynamics", "RM", "missing", tau=np.zeros(15), **hurt)
+@pytest.mark.parametrize(("name", "words", "changed"), NAMED)
+def test_names_and_forces_that_are_none(name, words, changed):
+    refused(name, *words, **changed)
 
 
 @pytest.mark.parametrize(("name", "named"), [("forward_dynamics", ""), ("forward_dynamics_batch", "state 0")])
 def test_torques_that_no_number_can_hold_the_accelerations_of(name, named):
     refused(name, "too large", named, tau=np.full_like(CALLS[name]["tau"], 1e308))
-
-
-def test_feet_that_cannot_be_held():
-    name = "constrained_forward_dynamics"
-    refused(name, "'XX'", "LF, LM", stance=["LF", "XX"])
-    refused(name, "stance", "twice", stance=["LF", "LF"])
-    refused(name, "RM", "missing", stance=["RM"], morphology=HURT, nu=np.zeros(21), tau=np.zeros(15))
-    refused(name, "stance", stance=5)
-
-
-def test_quantities_that_casadi_functions_do_not_have():
-    refused("casadi_function", "'torque'", "forward_dynamics", name="torque")
 
 
 def test_batches_of_different_lengths_name_the_array_and_bad_states_their_number():

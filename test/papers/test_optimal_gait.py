@@ -3,15 +3,63 @@ import time
 
 import numpy as np
 import pytest
-from support.swing_torques import COMMAND_PERIOD, ROBOT, STEP, swings, walk
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics, point_sensitivity
 from hexapod_dynamics.papers.chain.trajectory_optimisation import NotConvergedError
-from hexapod_dynamics.papers.optimal_gait import BackgroundSwingPlanner, OptimalGait, PlannedSwing, plan_all, plan_swing
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.papers.optimal_gait import (
+    BackgroundSwingPlanner,
+    OptimalGait,
+    PlannedSwing,
+    plan_all,
+    plan_swing,
+)
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, Simulator
+
+ROBOT = Robot.jethexa()
+STEP = {"step_length": 0.05, "step_height": 0.012, "period": 1.3}
+COMMAND_PERIOD, COMMANDS, FIRST = 0.02, 195, 66  # [s], of a walk, and from which on it is measured
+
+
+def walk(gait):
+    """Walk in simulation for 3.9 s and measure after the first 1.3 s.
+
+    Return the peak [N m] and the mean square [N^2 m^2] of the torques of swinging legs, the forward speed [m/s] and the
+    largest change of a commanded joint rate from one command to the next [rad/s].
+    """
+    gait.bind(ROBOT)
+    gait.reset(walking=True)
+    simulator = Simulator(ROBOT, ground=Ground.viscous())
+    simulator.reset(joints=gait.position.copy())
+    peak, squares, count, leap, rates = 0.0, 0.0, 0, 0.0, gait.velocity.copy()
+    for k in range(COMMANDS):
+        phases = (gait.data.state.phase + gait.data.legs["phase"]) % 1.0
+        position, velocity = gait.step(COMMAND_PERIOD)
+        simulator.command(position.copy(), COMMAND_PERIOD)
+        settled = k >= FIRST
+        if k == FIRST:
+            start = simulator.position[0]
+        if settled:
+            leap = max(leap, np.abs(velocity - rates).max())
+        rates = velocity.copy()
+        swinging = np.repeat((phases >= 0.5) & (phases + COMMAND_PERIOD / gait.period < 1.0), 3)
+        for _ in range(20):
+            simulator.step()
+            if settled:
+                torques = simulator.joint_torques[swinging]
+                peak = max(peak, np.abs(torques).max(initial=0.0))
+                squares, count = squares + (torques**2).sum(), count + torques.size
+    speed = (simulator.position[0] - start) / ((COMMANDS - FIRST) * COMMAND_PERIOD)
+    return peak, squares / count, speed, leap
+
+
+def swings():
+    """Return a gait and the swings of its legs at 0.0769 m/s forward."""
+    gait = OptimalGait(**STEP).bind(ROBOT)
+    return gait, gait.swings(np.array([0.0769, 0, 0]))
 
 
 def test_planned_swings_take_less_torque_at_the_same_speed():

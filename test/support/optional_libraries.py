@@ -14,7 +14,6 @@ REMEDIES = {
     "mujoco": "python3 -m pip install mujoco",
     "gymnasium": "python3 -m pip install gymnasium (needs numpy 1.23 or newer)",
     "playwright": "python3 -m pip install playwright",
-    "mpmath": "sudo apt install python3-mpmath",
     "casadi": "python3 -m pip install casadi",
     "viser": "python3 -m pip install viser",
     "vqf": "python3 -m pip install vqf",

@@ -6,9 +6,15 @@ import pinocchio as pin
 from hexapod_dynamics.papers.chain.chain import Chain
 
 
-def pinocchio_model(chain: Chain) -> pin.Model:
-    """Return the pin.Model of a Chain; the frame of a revolute joint is moved onto its axis, as Pinocchio requires."""
-    model = pin.Model()
+def pinocchio_model(chain: Chain, base: Chain | None = None) -> pin.Model:
+    """Return the pin.Model of a Chain; the frame of a revolute joint is moved onto its axis, as Pinocchio requires.
+
+    base: the first body of this chain carries it freely, by a joint before the others; None: it stands on the ground.
+    """
+    model, ground = pin.Model(), 0
+    if base is not None:
+        ground = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+        model.appendBodyToJoint(ground, inertia_of(base, 0), pin.SE3.Identity())
     model.gravity.linear = np.array(chain.gravity)
     joints: list[int] = []
     offsets: list[pin.SE3] = []
@@ -22,12 +28,15 @@ def pinocchio_model(chain: Chain) -> pin.Model:
         placement = pin.SE3(chain.placements[i]) * shift
         if parent >= 0:
             placement = offsets[parent].inverse() * placement
-        index = model.addJoint(joints[parent] if parent >= 0 else 0, joint, placement, chain.names[i])
-        inertia = pin.Inertia(chain.masses[i], np.array(chain.coms[i]), np.array(chain.inertias[i]))
-        model.appendBodyToJoint(index, inertia, shift.inverse())
+        index = model.addJoint(joints[parent] if parent >= 0 else ground, joint, placement, chain.names[i])
+        model.appendBodyToJoint(index, inertia_of(chain, i), shift.inverse())
         joints.append(index)
         offsets.append(shift)
     return model
+
+
+def inertia_of(chain: Chain, i: int) -> pin.Inertia:
+    return pin.Inertia(chain.masses[i], np.array(chain.coms[i]), np.array(chain.inertias[i]))
 
 
 def random_inertia(rng: np.random.Generator) -> np.ndarray:
