@@ -20,10 +20,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import numpy as np
 import results
-from support.identification_rig import identified_robot
+from support.identification_rig import record
 from support.sensed_walk import EXACT, SensedWalk, errors, height_errors, random_truth
 
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.onboard.prediction import PredictionSettings
+from hexapod_dynamics.onboard.simulation import SAMPLE_PERIOD
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
@@ -64,6 +68,73 @@ def damages(whole):
     ]
 
 
+class LegOdometry:
+    """Planar motion of the body from joint angles alone: the feet that are lowest stand still."""
+
+    def __init__(self, robot, morphology):
+        self.legs = []
+        for leg in robot.legs:
+            joints = robot.leg_joints(leg.name)
+            if len(morphology.links(leg.name)) == len(leg.links):
+                self.legs.append((LegKinematics.from_robot(robot, leg.name), slice(joints.start, joints.stop)))
+        self.pose = np.zeros(3)  # x, y, yaw
+        self._before = None
+
+    def update(self, angles, rotation):
+        """Take joint angles (n,) [rad] and the attitude (3, 3); returns x, y [m], yaw [rad]."""
+        feet = np.array([leg.to_base(leg.forward(angles[joints])) for leg, joints in self.legs])
+        if self._before is not None:
+            heights = feet @ rotation[2]
+            standing = heights < heights.min() + 0.004
+            moved = (self._before - feet)[standing, :2]
+            place = feet[standing, :2]
+            centre = place.mean(axis=0)
+            arm = place - centre
+            turn = np.sum(arm[:, 0] * moved[:, 1] - arm[:, 1] * moved[:, 0]) / max(np.sum(arm**2), 1e-6)
+            step = moved.mean(axis=0) - turn * np.array([-centre[1], centre[0]])
+            cos, sin = np.cos(self.pose[2]), np.sin(self.pose[2])
+            self.pose += [cos * step[0] - sin * step[1], sin * step[0] + cos * step[1], turn]
+        self._before = feet
+        return self.pose
+
+
+class ComparedWalk(SensedWalk):
+    """A SensedWalk beside odometry from leg kinematics and integrated commands; x, y, yaw of both end its rows."""
+
+    def __init__(self, *arguments, **options):
+        self.odometry, self.dead = None, np.zeros(3)
+        super().__init__(*arguments, **options)
+
+    def tell(self, morphology):
+        super().tell(morphology)
+        self.odometry = None
+
+    def sense(self):
+        count, observer = len(self.rows), self.observer
+        super().sense()
+        if not observer.started:
+            return
+        latest = observer.joint_filter.latest
+        if self.odometry is None:
+            self.odometry = LegOdometry(self.onboard.robot, self.onboard.morphology)
+        if self._samples % 2 == 0 and np.isfinite(latest[observer.morphology.existing_mask]).all():
+            self.odometry.update(latest, observer.rotation)
+        cos, sin = np.cos(self.dead[2]), np.sin(self.dead[2])
+        vx, vy, wz = SAMPLE_PERIOD * np.asarray(self.gait.twist)
+        self.dead += [cos * vx - sin * vy, sin * vx + cos * vy, wz]
+        if len(self.rows) > count:
+            self.rows[-1] += [*self.odometry.pose, *self.dead]
+
+
+def identified_robot(truth, seed):
+    """Return the Robot that a suspended and a standing exercise of a truth show, whose mass is known from a scale."""
+    robot = Robot.jethexa()
+    hanging = record(robot, truth, suspended_exercise(robot), suspended=True, seed=seed)
+    standing = record(robot, truth, standing_exercise(robot), suspended=False, seed=seed)
+    weight = WholeBodyModel(truth.robot(robot)).total_mass()
+    return identify(robot, hanging, standing, weighed=weight).robot
+
+
 def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, known=False):
     """Walk once; damage: (morphology, told), after 5 s; known: the software has the identified robot. Returns the
     figures of a row and (doubt, time) pairs, times since it walks.
@@ -71,7 +142,7 @@ def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, kn
     robot = None
     if known:
         robot, settings = identified_robot(truth, seed), EXACT
-    walk = SensedWalk(
+    walk = ComparedWalk(
         physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot, timestep=1e-3, rests=STANDS
     )
     rows = walk.log(DAMAGED_AT)
@@ -80,7 +151,7 @@ def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, kn
     rows = np.concatenate([rows, walk.log(seconds - DAMAGED_AT)])
     pose, tilt, square_pose, square_tilt = errors(rows)
     way = np.hypot(*np.diff(rows[:, 1:3], axis=0)[::1].T).sum()
-    ends = [100 * np.hypot(*(rows[-1, k : k + 2] - rows[-1, 1:3])) / max(way, 0.05) for k in (6, 11, 14)]
+    ends = [100 * np.hypot(*(rows[-1, k : k + 2] - rows[-1, 1:3])) / max(way, 0.05) for k in (6, 28, 31)]
     inside = [
         np.mean((squares > low) & (squares < high))
         for squares, (low, high) in (
@@ -91,7 +162,7 @@ def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, kn
     ]
     rms = np.degrees(np.sqrt(np.mean(tilt**2)))
     said = [(text, at - STANDS) for text, at in walk.said.items()]
-    return [way, *ends, np.degrees(pose[-1, 2]), rms, *(100 * np.array(inside)), rows[:, 17].max()], said
+    return [way, *ends, np.degrees(pose[-1, 2]), rms, *(100 * np.array(inside)), rows[:, 11].max()], said
 
 
 def summary(name, table):

@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import numpy as np
 import results
-from support.walks import PUSHES, disturb_walk, push_walk, servo_walk
+from support.walks import disturb_walk, servo_walk
 
 from hexapod_dynamics.onboard.simulation import PHYSICS
 from hexapod_dynamics.robot import Morphology, Robot
@@ -51,6 +51,15 @@ CASES = {
 }
 FALSE = ("healthy", "uneven", "slope", "pushed")  # cases in which nothing breaks
 WALK = 150.0  # [s] of a walk of these
+PUSHES = 3  # of a walk of the case "pushed"
+
+
+def push_walk(walk, random):
+    """Push a walk hard from random sides: 4 to 10 N s in 0.1 to 0.6 s, 0 to 60 mm above the body's origin."""
+    for _ in range(PUSHES):
+        angle, lasts = random.uniform(-np.pi, np.pi), (0.1, 0.2, 0.3, 0.6)[random.integers(4)]
+        walk.push(lasts, random.uniform(4.0, 10.0) / lasts, angle, random.uniform(0.0, 0.06))
+        walk.run(4.5)
 
 
 def damaged(case, index, random, blind, before):

@@ -1,14 +1,22 @@
-"""Evidence of the servo bus: servos that fall silent, block the bus, or come back."""
+"""Evidence of the servo bus: servos that fall silent, block the bus, or come back. Servos that do not execute the
+commands (emergency stop): prediction and detector know, and do not doubt. A joint declared locked or limp by the
+detector is taken back when it is repaired; a person's declaration stands.
+"""
 
 import numpy as np
 import pytest
+from support.copies import on_a_copy
 from support.jethexa import ROBOT, WHOLE
+from support.sensed_walk import SensedWalk, errors
+from support.walks import walking
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import name_part
+from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.simulation import Truth
 
 TORN = 2.0  # [s]
 
@@ -129,3 +137,174 @@ def test_with_commands_that_are_too_rare_for_its_model_it_finds_what_the_bus_tel
     assert found == ["RM missing"]
     assert "command_period is 0.05 s" in detector.missing_inputs(5.0)[0]
     assert not detector.features.model.started
+
+
+def stopped_and_resumed(told):
+    """A walk on MuJoCo that is frozen for three seconds while the gait goes on, and walks on; told: its prediction."""
+    walk = SensedWalk("mujoco", seed=3, gait="auto")
+    if not told:
+        walk.onboard.parts.prediction.set_following = lambda _: None
+    walk.run(5.0)
+    before = walk.physics.position.copy()
+    walk.onboard.emergency_stop(True)
+    walk.run(3.0)
+    assert np.linalg.norm(walk.physics.position - before) < 0.02  # it stands
+    walk.onboard.emergency_stop(False)
+    return walk, walk.log(4.0)
+
+
+@pytest.fixture(scope="module")
+def told():
+    return stopped_and_resumed(told=True)
+
+
+def test_an_emergency_stop_is_no_contradiction(told):
+    walk, _ = told
+    assert walk.said == {}
+
+
+def test_without_being_told_it_is_one():
+    walk, _ = stopped_and_resumed(told=False)
+    assert any("contradict" in words for words in walk.said)
+
+
+def test_the_prediction_stands_still_meanwhile_and_walks_on(told):
+    walk, rows = told
+    pose, tilt, *_ = errors(rows)
+    assert np.linalg.norm(pose[-1, :2]) < 0.015  # [m] of 0.5
+    assert np.abs(tilt).max() < np.radians(1.5)
+    assert rows[-1, 1] - rows[0, 1] > 0.2  # it walks
+
+
+@pytest.fixture(scope="module")
+def frozen():
+    """A walk that is frozen for three seconds while the gait goes on, and whose detector knows."""
+    walk = walking(seed=1)
+    walk.onboard.emergency_stop(True)
+    walk.run(3.0)
+    return walk
+
+
+@on_a_copy
+def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence(frozen):
+    walk = frozen
+    walk.break_parts(WHOLE.without("RM"))
+    assert walk.run(2.0, lambda w: not w.declared.has_link("RM", "coxa"))
+
+
+@on_a_copy
+def test_the_detector_finds_nothing_in_a_frozen_robot_and_damage_after_the_stop(frozen):
+    walk = frozen
+    assert walk.decisions == [] and walk.detector.findings() == []
+    assert any("do not execute" in words for words in walk.detector.missing_inputs(walk.time))
+    walk.twist[:] = 0.0
+    walk.run(2.0)  # the gait stands; its joints are where they are commanded when the servos go on
+    walk.onboard.emergency_stop(False)
+    walk.twist[0] = 0.077
+    walk.run(5.0)
+    assert walk.decisions == []
+    walk.break_parts(WHOLE.broken("LM.tibia", 0.5))
+    assert walk.run(4.0, lambda w: w.declared.remaining("LM", "tibia") < 1.0)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """A walk at 7.7 cm/s, on a robot and ground that differ from the model, that has gone on for 5 s; several tests go
+    on with it, each in a copy of the process.
+    """
+    truth = Truth(mass=1.03, stiffness=0.94, friction=0.7, slope=1.0, slope_yaw=60.0, rough=0.003, seed=3)
+    return walking(truth, 3)
+
+
+@on_a_copy
+def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot(walk):
+    walk.break_parts(WHOLE.locked("LM.femur", 0.7))
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
+    walk.run(2.0)
+    walk.break_parts(WHOLE)
+    assert walk.run(4.0, until=lambda walk: walk.declared.is_intact), walk.declared.describe()
+    walk.run(6.0)
+    assert walk.declared.is_intact, walk.decisions
+    walk.break_parts(WHOLE.broken("RM.tibia", 0.05))
+    assert walk.run(2.6, until=lambda walk: not walk.declared.is_intact), "two cycles, as on a fresh robot"
+    assert walk.declared.remaining("RM", "tibia") < 1.0
+
+
+@on_a_copy
+def test_a_joint_that_stays_damaged_is_not_taken_back(walk):
+    walk.break_parts(WHOLE.limp("RR.femur"))
+    walk.run(12.0)
+    assert walk.declared == WHOLE.limp("RR.femur")
+
+
+@on_a_copy
+def test_what_a_person_declared_stands(walk):
+    """Of the healthy robot, whose servos answer and move all the time."""
+    walk.onboard.declare(WHOLE.locked("LM.femur", 0.7).without("RM"))
+    walk.run(6.0)
+    assert walk.declared == WHOLE.locked("LM.femur", 0.7).without("RM") and walk.decisions == []
+
+
+def run(watch, angles, command=0.0, start=0.0):
+    for k, angle in enumerate(angles):
+        watch.add_reading(start + 0.2 * k, 4, angle, command)
+    return watch.find_recovered(start + 0.2 * len(angles))
+
+
+def test_a_limp_joint_counts_only_where_it_was_away_from_its_command():
+    watch = RecoveredJoints()
+    watch.watch({4: None})
+    assert run(watch, [0.0] * 20) == []
+    assert run(watch, [0.4, 0.4, *[0.01] * 8], start=4.0) == [4]
+
+
+def test_a_joint_that_stays_locked_is_tried_ever_more_rarely_and_another_one_is_not_kept_waiting():
+    watch = RecoveredJoints()
+    watch.watch({4: 0.7})
+    trials = [0.1 * k for k in range(6000) if watch.retest(0.1 * k) == 4]
+    pauses = np.diff(trials)
+    assert trials[0] == pytest.approx(3.0, abs=0.11)
+    assert pauses[:5] == pytest.approx([6.0, 12.0, 24.0, 48.0, 96.0], abs=0.11)
+    assert pauses[5:] == pytest.approx(120.0, abs=0.11) and len(pauses) > 6
+    watch.watch({4: 0.7, 7: 0.2})
+    assert next(k for k in range(100) if watch.retest(600.0 + 0.1 * k) == 7) <= 91
+
+
+@pytest.mark.parametrize("angles", [[0.7] * 20, [0.7, *[0.4] * 4], [0.7, *np.tile([0.2, 0.7], 10)]])
+def test_a_lock_that_moves_for_a_moment_is_one(angles):
+    watch = RecoveredJoints()
+    watch.watch({4: 0.7})
+    assert run(watch, angles) == []
+
+
+def test_a_joint_is_taken_back_once():
+    watch = RecoveredJoints()
+    watch.watch({4: 0.7})
+    assert run(watch, [0.7, *[0.1] * 10]) == [4]
+    watch.note_restored(4)
+    watch.watch({4: 0.7})
+    assert run(watch, [0.7, *[0.1] * 10], start=9.0) == []
+
+
+@on_a_copy
+def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(walk):
+    """The servo holds the last set-point: locks near it were never taken back."""
+    k = ROBOT.joint_names.index("coxa_joint_RM")
+    walk.break_parts(WHOLE.locked("RM.coxa", float(walk.physics.q[k])))
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
+    # What the guard has sent last: the angle of the lock.
+    walk.physics.command(np.where(np.arange(ROBOT.joint_count) == k, walk.physics.q, np.nan), 0.02)
+    walk.run(2.0)
+    walk.break_parts(WHOLE)
+    assert walk.run(9.0, until=lambda walk: walk.declared.is_intact), walk.declared.describe()
+    walk.run(6.0)
+    assert walk.declared.is_intact, walk.decisions
+
+
+@on_a_copy
+def test_a_joint_that_stays_locked_is_tried_and_stays_declared(walk):
+    walk.break_parts(WHOLE.locked("RM.coxa", 0.1))
+    walk.run(16.0)
+    assert not walk.declared.is_intact and [one.text.partition(":")[0] for one in walk.decisions] == [
+        "RM.coxa locked at 0.10 rad"
+    ]

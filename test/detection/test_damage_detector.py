@@ -1,11 +1,13 @@
-"""A robot breaks while it walks and nobody says so: the detector finds out, on a truth that is not its own model."""
+"""A robot breaks while it walks and nobody says so: the detector finds out, on physics that it was not trained on, and
+on servos with dead zone, play, lag, friction and mounting errors.
+"""
 
 import itertools
 
 import numpy as np
 import pytest
 from support.copies import in_a_copy, on_a_copy
-from support.walks import ROBOT, WHOLE, probability, walking
+from support.walks import ROBOT, WHOLE, disturb_walk, probability, servo_walk, walking
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
@@ -187,3 +189,108 @@ def test_without_measurements_commands_or_imu_it_says_what_it_missing_inputs_and
 def test_a_bad_setting_is_refused_by_name(name, value):
     with pytest.raises(HexapodError, match=name):
         DetectorSettings(**{name: value})
+
+
+pytest.importorskip("mujoco")
+pytest.importorskip("vqf")
+
+
+def test_a_lost_foot_whose_servos_answer_is_found_within_two_seconds_and_stays_mended_after_its_repair():
+    """What it showed a moment before the repair declared it again within half a second."""
+    walk, _ = servo_walk(31, "real")
+    walk.run(6.0)
+    assert walk.decisions == []
+    walk.break_parts(WHOLE.broken("RM.tibia", 0.02))
+    assert walk.run(2.0, until=lambda walk: not walk.declared.is_intact)
+    (decision,) = walk.decisions
+    assert decision.values == {"remaining.RM.tibia": 0.5} and walk.declared == WHOLE.broken("RM.tibia", 0.5)
+    assert probability(decision) > 0.9 and "leans" in decision.text
+    walk.break_parts(WHOLE)
+    walk.onboard.declare(WHOLE)
+    walk.run(8.0)
+    assert walk.declared.is_intact and len(walk.decisions) == 1
+
+
+def test_on_blocks_of_20_mm_nothing_healthy_is_declared_and_a_lost_foot_is_found():
+    """A foot in a hole is not a lost foot."""
+    walk, _ = servo_walk(102, "real,ground=blocks:0.02")
+    walk.run(15.0)
+    assert walk.physics.position[0] > 0.9  # the blocks begin at 0.7 m
+    assert not walk.decisions  # RF.tibia was declared after 13.0 s, p = 1.000
+    walk.break_parts(WHOLE.broken("LM.tibia", 0.05))
+    assert walk.run(3.0, until=lambda walk: walk.declared.remaining("LM", "tibia") < 1.0)
+    assert walk.declared.updated({"remaining.LM.tibia": 1.0}).is_intact
+
+
+def test_nothing_healthy_is_declared_while_the_robot_sits_and_stands_up():
+    """LF.tibia was declared limp, since contacts of a body on the ground are not those of the model."""
+    walk = walking(seed=2, physics="mujoco", twist=(0.07, 0.0, -0.04), seconds=4.0)
+    torn = WHOLE.without("RF")
+    walk.break_parts(torn)
+    assert walk.run(2.0, until=lambda walk: not walk.declared.is_intact)
+    walk.run(4.6)
+    walk.break_parts(torn.broken("RM.tibia", 0.05))
+    assert walk.run(6.0, until=lambda walk: walk.gait.doing == "moving feet")
+    walk.run(5.0)
+    names = {name for decision in walk.decisions for name in decision.values}
+    assert names == {"legs.RF", "remaining.RM.tibia"}
+
+
+WARM_UP = 6.0  # [s] of an intact walk
+
+
+def broken_walk(seed, damage):
+    """Return a walk at the moment at which `damage` (a Morphology) happens, and this time [s]."""
+    walk, random = servo_walk(seed, "real")
+    walk.run(WARM_UP + random.uniform(0.0, 1.3))
+    assert walk.decisions == []
+    walk.break_parts(damage)
+    return walk, walk.time
+
+
+def declared(walk):
+    """Return the names of the values that the detector has declared."""
+    return [name for decision in walk.decisions if decision.action == "declare" for name in decision.values]
+
+
+# The body sinks onto the stump of RF (26) and hits the ground: braced against as if pushed, it was not found in 4 s.
+def test_a_lost_foot_onto_whose_stump_the_body_sinks_is_found():
+    walk, begin = broken_walk(26, WHOLE.broken("RF.tibia", 0.5))
+    assert walk.run(2.0, until=declared), f"{walk.detector.findings()}, suspicion {walk.detector.suspicion}"
+    assert declared(walk) == ["remaining.RF.tibia"] and begin < walk.decisions[-1].time <= begin + 2.0
+
+
+def test_three_legs_torn_off_in_the_air_of_a_robot_that_stays_level_are_damage_as_it_walks():
+    lost = ("LM", "RR", "RF")  # those that are left bear the body, and it lies level on the ground when they step
+    walk, begin = broken_walk(5402, WHOLE.without(*lost))
+    walk.run(1.5)
+    assert sorted(declared(walk)) == sorted(f"legs.{leg}" for leg in lost)
+    assert begin + 0.5 < walk.decisions[-1].time <= begin + 1.5
+
+
+def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_presses_no_foot():
+    walk, random = servo_walk(8001, "real")
+    walk.run(WARM_UP)
+    disturb_walk(walk, random, 15.0)
+    assert walk.decisions == [] and walk.detector.probes == 0
+
+
+def test_a_push_that_is_braced_against_is_no_lost_foot():
+    walk, random = servo_walk(69, "real")
+    walk.run(14.0)  # until a phase of the gait in which it is braced against
+    angle, force = random.uniform(-np.pi, np.pi), random.uniform(28.0, 36.0)
+    walk.push(0.3, force, angle, 0.03)
+    walk.run(5.0)
+    assert walk.onboard.parts.gait.brace.count == 1 and walk.physics.rotation[2, 2] > 0.99 and walk.decisions == []
+
+
+def test_three_silent_legs_of_a_robot_that_stands_and_moves_as_its_model_are_a_fault_of_the_bus():
+    walk, _ = servo_walk(24, "real")
+    walk.run(6.0)
+    walk.twist[:] = 0.0
+    walk.run(3.0)
+    for joint in itertools.chain(*(ROBOT.leg_joints(leg) for leg in ("LF", "LR", "RM"))):
+        walk.unplugged[joint] = True
+    walk.run(2.0)
+    assert walk.decisions == []
+    assert walk.detector.bus_evidence.silent(walk.time, WHOLE.existing_mask).sum() == 9

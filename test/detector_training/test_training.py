@@ -1,12 +1,11 @@
 """The training: gradients against finite differences, a loss that falls, walks with labels, thresholds, the command."""
 
 import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from support.programs import python
 
 from hexapod_dynamics.detection.features import COUNT
 from hexapod_dynamics.detection.network import CLASSES, INTACT, LOST, Network, Weights
@@ -141,5 +140,5 @@ def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys,
 
 def test_the_command_needs_no_gymnasium():
     program = "import sys; sys.modules['gymnasium'] = None; import hexapod_dynamics.tools.train_detector"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = python("-c", program)
     assert done.returncode == 0, done.stderr

@@ -62,16 +62,6 @@ def test_it_walks_along_and_then_loses_legs_with_the_robot():
     assert np.ptp(position) < 0.005 and angles.max() < 1.0  # promised: 1 cm and 2 degrees
 
 
-def test_two_legs_down_to_the_coxa():
-    world = World()
-    world.run(3.0)
-    world.break_off("LM.femur", "RR.femur")
-    rows = world.log(5.2)
-    assert 15 < np.degrees(rows[-1, 4] - rows[0, 4]) < 35
-    position, angles = gaps(rows)
-    assert np.ptp(position) < 0.005 and angles.max() < 1.0
-
-
 def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_prediction():
     """The ground was turned about the origin of odom: a passing error of its slope, far away, lifted the robot.
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from support.gait_steps import steps
+from support.guarded_walk import steps
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
@@ -277,22 +277,6 @@ def test_at_whatever_phase_it_stops_it_stands_as_it_stood(lost):
         steps(gait, 250)
         assert gait.doing == "standing"
         np.testing.assert_allclose(gait.step(0.02)[0], stood, atol=2e-3)
-
-
-def test_it_sits_stands_and_stops_when_asked():
-    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
-    standing = gait.position.copy()
-    gait.sit()
-    steps(gait, 100)
-    assert gait.doing == "sitting"
-    gait.stand()
-    steps(gait, 200)
-    assert gait.doing == "standing" and np.allclose(gait.position, standing, atol=1e-6)
-    gait.command(SPEED, 0.0, 0.0)
-    steps(gait, 150)
-    gait.command(0.0, 0.0, 0.0)
-    steps(gait, 300)
-    assert gait.doing == "standing" and np.abs(gait.velocity).max() == 0.0
 
 
 def test_told_to_stand_it_lifts_no_foot_that_stands_where_it_is_to_stand():

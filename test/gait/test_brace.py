@@ -193,7 +193,7 @@ def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
     pytest.importorskip("mujoco")
     from support.walks import plain, pushed
 
-    without, beside = zip(*(pushed(seed, 12.0, (plain, braced)) for seed in range(1, 4)), strict=True)
+    without, beside = zip(*(pushed(seed, 12.0, (plain, braced)) for seed in (1, 2)), strict=True)
     assert all(over for over, _ in without)
     assert sum(over for over, _ in beside) <= 1 and all(braces == 1 for _, braces in beside)
 
@@ -203,7 +203,7 @@ def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against():
     pytest.importorskip("mujoco")
     from support.walks import pushed
 
-    walks = [pushed(seed, 10.0, (braced, by_force), lost=("LF",)) for seed in (3, 5, 6)]
+    walks = [pushed(seed, 10.0, (braced, by_force), lost=("LF",)) for seed in (3, 5)]
     assert all(with_lean[1] == 1 and without_lean == (True, 0) for with_lean, without_lean in walks)
     assert not all(with_lean[0] for with_lean, _ in walks)
 
@@ -212,7 +212,7 @@ def test_a_lost_leg_is_no_push():
     pytest.importorskip("mujoco")
     from support.walks import bereft
 
-    assert not any(bereft(seed, ("LF",)).onboard.parts.gait.brace.count for seed in (1, 2, 3))
+    assert not any(bereft(seed, ("LF",)).onboard.parts.gait.brace.count for seed in (1, 2))
 
 
 # ---- the tip watch ---------------------------------------------------------------------------------------------------

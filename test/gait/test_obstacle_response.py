@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support.gait_steps import steps
+from support.guarded_walk import steps
 from support.walks import walk_on
 
 from hexapod_dynamics.errors import HexapodError

@@ -1,23 +1,35 @@
-"""Planning: what judges a plan against the whole-body model, the search, the tool."""
+"""Planning: what judges a plan against the whole-body model, the search, the tool. Robots with other legs or masses:
+their plans by the same search, or those of the robot that they were begun with, as far as they hold; where plans are
+found.
+
+A missing plan: test_plan_worker.py.
+"""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics import worker_processes
 from hexapod_dynamics.cma_es import minimise
 from hexapod_dynamics.core._core import cycle_foot, hull_margin, link_centres
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RobotWarning
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.planning.plan import PlanEvaluator
 from hexapod_dynamics.gait.planning.search import Search, make_demands, make_plan
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
+from hexapod_dynamics.identification.transfer import compute_margin, transfer_library, transfer_manoeuvres
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.robot_file import robot_yaml
+from hexapod_dynamics.simulation import MujocoSimulator
 from hexapod_dynamics.tools import plan as tool
 
 
@@ -149,3 +161,156 @@ def test_the_tool_improves_all_plans_for_four_legs_and_keeps_the_others(tmp_path
         more = 0.5 * (len(plan.legs) == 4)
         lost = [name for name in ROBOT.leg_names if name not in plan.legs]
         assert longer.find(lost).period == pytest.approx(plan.period + more)
+
+
+LIBRARY = PlanLibrary.load_for_robot(ROBOT)
+
+
+def other_masses(seed=3, name="mine", heavier=1.0):
+    """The JetHexa with other links (+-25 %), its body 2 cm off its middle."""
+    random = np.random.default_rng(seed)
+    legs = tuple(
+        dataclasses.replace(
+            leg,
+            links=tuple(dataclasses.replace(one, mass=one.mass * random.uniform(0.75, 1.25)) for one in leg.links),
+        )
+        for leg in ROBOT.legs
+    )
+    centre = np.array([*random.uniform(-0.02, 0.02, 2), 0.0])
+    body = dataclasses.replace(ROBOT.body, mass=heavier * ROBOT.body.mass, com=centre)
+    return dataclasses.replace(ROBOT, name=name, legs=legs, body=body)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_plans_keep_a_margin_where_the_feet_move_with_the_centre_of_mass(seed):
+    robot = other_masses(seed)
+    plans, left = transfer_library(LIBRARY, robot)
+    assert len(plans) == len(LIBRARY.with_images()) and not left
+    assert min(plan.margin for plan in plans) > 0.0042
+    assert min(compute_margin(robot, plan, share=1.0) for plan in LIBRARY) < 0.003  # with the feet where they were
+
+
+def test_a_plan_without_a_margin_is_left_out_and_its_set_of_legs_named():
+    legs = list(ROBOT.legs)
+    heavy = tuple(dataclasses.replace(one, mass=6.0 * one.mass) for one in legs[0].links)
+    legs[0] = dataclasses.replace(legs[0], links=heavy)
+    plans, left = transfer_library(LIBRARY, dataclasses.replace(ROBOT, name="mine", legs=tuple(legs)))
+    assert left and all(set(lost) <= set(ROBOT.leg_names) for lost in left)
+    assert len(plans) + len(left) == len(LIBRARY.with_images())
+
+
+def test_the_robot_walks_by_them_without_two_legs(tmp_path):
+    robot = other_masses(0)
+    plans, _ = transfer_library(LIBRARY, robot)
+    plans.save(tmp_path / "plans_mine.yaml")
+    gait = AdaptiveGait(plans=tmp_path / "plans_mine.yaml").bind(robot)
+    lost = Morphology.whole(robot).without("RR", "RM")
+    gait.set_morphology(lost)
+    assert gait.plan is not None and "RR" not in gait.plan.legs
+    simulator = MujocoSimulator(robot, lost, gait=gait)
+    gait.command(0.06, 0.0, 0.0)
+    simulator.run(2.0)
+    begin, tilt = simulator.position.copy(), []
+    for _ in range(40):
+        simulator.run(0.1)
+        tilt.append(np.arccos(simulator.rotation[2, 2]))
+    assert np.linalg.norm(simulator.position - begin) > 0.9 * 0.06 * 4.0 and max(tilt) < np.radians(6.0)
+
+
+def test_another_shape_and_a_robot_that_is_too_heavy_are_refused_with_the_reason():
+    with pytest.raises(HexapodError, match="different legs"):
+        transfer_library(LIBRARY, Robot.load("config/octopod.yaml"))
+    longer = dataclasses.replace(ROBOT, name="mine", body=dataclasses.replace(ROBOT.body, box=(0.3, 0.2, 0.1)))
+    with pytest.raises(HexapodError, match="body's box"):
+        transfer_library(LIBRARY, longer)
+    manoeuvres = GetUpLibrary.load_for_robot(ROBOT)
+    assert list(transfer_manoeuvres(manoeuvres, other_masses())) == list(manoeuvres)
+    with pytest.raises(HexapodError, match="times the mass"):
+        transfer_manoeuvres(manoeuvres, other_masses(heavier=2.0))
+
+
+def test_manoeuvres_beside_a_robots_file_are_its_own_and_those_of_other_numbers_are_not(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(robot_yaml(other_masses()), encoding="utf-8")
+    robot = Robot.load(file)
+    assert not list(GetUpLibrary.load_for_robot(robot))
+    transfer_manoeuvres(GetUpLibrary.load_for_robot(ROBOT), robot).save(tmp_path / "get_up_mine.yaml")
+    assert GetUpLibrary.load_for_robot(robot).choose({"RM": {0, 1, 2}})
+    file.write_text(robot_yaml(other_masses(seed=1)), encoding="utf-8")
+    with pytest.raises(HexapodError, match="another robot"):
+        GetUpLibrary.load_for_robot(Robot.load(file))
+    with pytest.warns(RobotWarning, match="none of these manoeuvres is used"):
+        assert not list(GetUpLibrary.load_for_robot(dataclasses.replace(robot, name="jethexa")))
+
+
+ROBOTS = Path(__file__).parents[1] / "robots"
+QUADRUPED = Robot.load(ROBOTS / "quadruped.yaml")
+
+
+@pytest.mark.parametrize("legs", [1, 2])
+def test_a_robot_with_too_few_legs_is_refused_by_name(tmp_path, capsys, legs):
+    content = yaml.safe_load((ROBOTS / "quadruped.yaml").read_text())
+    content["leg_order"] = content["leg_order"][:legs]
+    content["legs"] = {name: content["legs"][name] for name in content["leg_order"]}
+    path = tmp_path / "robot.yaml"
+    path.write_text(yaml.safe_dump(content))
+    words = f"quadruped: {legs} leg"
+    with pytest.raises(HexapodError, match=words):
+        AdaptiveGait().bind(Robot.load(path))
+    assert tool.main(["--robot", str(path), "--out", str(tmp_path / "plans.yaml")]) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "plans.yaml").exists()
+
+
+def test_a_gait_without_a_plan_and_without_a_planner_warns():
+    with pytest.warns(RobotWarning, match="no plan for the robot without a tripod.*ros2 run hexapod_dynamics plan"):
+        AdaptiveGait(plans=PlanLibrary(QUADRUPED)).bind(QUADRUPED)
+    with pytest.warns(RobotWarning, match="no plan for the robot without RM"):
+        hexapod = Robot.jethexa()
+        gait = AdaptiveGait(plans=PlanLibrary(hexapod)).bind(hexapod)
+        gait.set_morphology(Morphology.whole(hexapod).without("RM"))
+
+
+def test_plans_of_the_package_are_not_used_for_a_robot_of_that_name_that_was_edited(tmp_path):
+    content = yaml.safe_load((ROBOTS.parents[1] / "config" / "phantomx.yaml").read_text())
+    content["body"]["mass"] = 1.9
+    file = tmp_path / "robot.yaml"
+    file.write_text(yaml.safe_dump(content))
+    robot = Robot.load(file)
+    with pytest.warns(RobotWarning, match="the plans are of another robot"):
+        assert AdaptiveGait().bind(robot).doing == "standing"  # a tripod needs none
+    assert find_library_file(robot, "plans") == (ROBOTS.parents[1] / "config" / "plans_phantomx.yaml", False)
+    PlanLibrary(robot).save(tmp_path / "plans_phantomx.yaml")
+    assert find_library_file(robot, "plans") == (tmp_path / "plans_phantomx.yaml", True)
+
+
+def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path):
+    hexapod = Robot.jethexa()
+    mine = dataclasses.replace(hexapod, name="labhex", body=dataclasses.replace(hexapod.body, mass=1.4))
+    file = tmp_path / "labhex.yaml"
+    file.write_text(robot_yaml(mine), encoding="utf-8")
+    robot = Robot.load(file)
+    transfer_library(PlanLibrary.load_for_robot(hexapod), robot)[0].save(tmp_path / "plans_labhex.yaml")
+    gait = AdaptiveGait().bind(Robot.load(file), Morphology.whole(robot).without("RM", "LM"))
+    assert gait.plan is not None and gait.doing != "sitting"
+    assert not len(PlanLibrary.load_for_robot(dataclasses.replace(robot, gravity=9.8)))  # a changed robot has no file
+    file.write_text(robot_yaml(dataclasses.replace(mine, gravity=9.8)), encoding="utf-8")
+    with pytest.raises(HexapodError, match="another robot"):
+        AdaptiveGait().bind(Robot.load(file))
+
+
+def test_files_of_a_robot_are_found_from_another_directory_and_beside_a_link_to_its_file(tmp_path, monkeypatch):
+    folders = [tmp_path / name for name in ("shared", "mine", "elsewhere")]
+    for folder in folders:
+        folder.mkdir()
+    shared, mine, elsewhere = folders
+    mine_text = robot_yaml(dataclasses.replace(Robot.jethexa(), name="labhex"))
+    (shared / "labhex.yaml").write_text(mine_text, encoding="utf-8")
+    (mine / "labhex.yaml").symlink_to(shared / "labhex.yaml")
+    plans = PlanLibrary(Robot.load(shared / "labhex.yaml"))
+    for folder in (shared, mine):  # first only what the link leads to has plans, then both have
+        plans.save(folder / "plans_labhex.yaml")
+        monkeypatch.chdir(mine)
+        robot = Robot.load("labhex.yaml")
+        monkeypatch.chdir(elsewhere)
+        assert find_library_file(robot, "plans") == (folder / "plans_labhex.yaml", True)

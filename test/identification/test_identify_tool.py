@@ -263,17 +263,12 @@ def test_an_imu_in_other_units_is_refused_by_name(tmp_path):
         read_bag(path, ROBOT)
 
 
-def test_a_clock_that_goes_back_into_the_recording_is_refused_with_the_time(tmp_path):
-    path = write_walk(tmp_path / "bag", lambda _, t: (WALL + t - 3.0 * (t > 8.0),) * 2)
-    with pytest.raises(IdentificationError, match=r"joint_commands comes \d+ times in the second from [4-8] s on"):
-        read_bag(path, ROBOT)
-
-
-@pytest.mark.parametrize("back, at", [(0.5, 6.0), (6.5, 7.0), (10.0, 12.0)])
-def test_a_clock_that_goes_back_by_little_or_by_most_of_the_recording_is_refused(tmp_path, back, at):
+@pytest.mark.parametrize("back, at", [(0.5, 6.0), (3.0, 8.0), (6.5, 7.0), (10.0, 12.0)])
+def test_a_clock_that_goes_back_into_the_recording_is_refused_with_the_time(tmp_path, back, at):
     path = write_walk(tmp_path / "bag", lambda _, t: (WALL + t - back * (t > at),) * 2)
-    with pytest.raises(IdentificationError, match="clock went back, or two programs have published"):
+    with pytest.raises(IdentificationError, match="clock went back, or two programs have published") as refusal:
         read_bag(path, ROBOT)
+    assert back != 3.0 or re.search(r"joint_commands comes \d+ times in the second from [4-8] s on", str(refusal.value))
 
 
 def test_a_bag_that_lacks_a_topic_and_what_is_no_bag_are_named(tmp_path):

@@ -151,6 +151,22 @@ def test_a_damaged_log_is_refused_by_its_name(name, tmp_path, capsys):
     assert name in capsys.readouterr().err
 
 
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """Write a program that takes the place of `ros2 bag record -o FOLDER TOPICS`."""
+    command = tmp_path / "ros2"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    def write(script):
+        command.write_text(f"#!/bin/sh\n{script}\n")
+        command.chmod(0o755)
+
+    return write
+
+
+RECORDS = 'trap ">$4/ended; exit 0" INT; mkdir "$4"; while :; do sleep 0.05; done'
+
+
 def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
     given = argparse.Namespace(firmware="LX-224HV", notes="", photos=[Path("no.jpg")])
     described = yaml.safe_load(record.describe(given, ROBOT))
@@ -160,13 +176,8 @@ def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
     assert "no file no.jpg" in capsys.readouterr().err
 
 
-def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path, monkeypatch):
-    command = tmp_path / "ros2"  # takes the place of `ros2 bag record -o FOLDER TOPICS`
-    command.write_text(
-        '#!/bin/sh\ntrap "exit 0" INT; mkdir "$4"; echo "$@" > "$4/arguments"; while :; do sleep 0.05; done\n'
-    )
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path, stand_in):
+    stand_in('trap "exit 0" INT; mkdir "$4"; echo "$@" > "$4/arguments"; while :; do sleep 0.05; done')
     photo, bag = tmp_path / "front.jpg", tmp_path / "bag"
     photo.write_bytes(b"jpg")
     given = ["--out", str(bag), "--namespace", "left", "--seconds", "0.5", "--photos", str(photo)]
@@ -179,16 +190,13 @@ def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path,
     (bag / "recording.yaml").write_text("old")
     assert record.main(given) == 1 and (bag / "recording.yaml").read_text() == "old"
     killed = tmp_path / "killed"
-    command.write_text('#!/bin/sh\nmkdir "$4"; while [ ! -f "$4/recording.yaml" ]; do sleep 0.05; done; kill -9 $$\n')
+    stand_in('mkdir "$4"; while [ ! -f "$4/recording.yaml" ]; do sleep 0.05; done; kill -9 $$')
     assert record.main(["--out", str(killed), "--robot", str(find_packaged_file("jethexa_by_positions.py"))]) != 0
     assert Robot.load(killed / "robot.yaml").name == "jethexa_by_positions"
 
 
-def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys):
-    command = tmp_path / "ros2"
-    command.write_text('#!/bin/sh\ntrap ">$4/ended; exit 0" INT; mkdir "$4"; while :; do sleep 0.05; done\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys, stand_in):
+    stand_in(RECORDS)
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -198,23 +206,18 @@ def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys)
     assert "No space left" in capsys.readouterr().err and (tmp_path / "bag" / "ended").exists()
 
 
-def test_a_recorder_that_makes_no_folder_is_ended_and_that_is_said(tmp_path, monkeypatch, capsys):
-    command = tmp_path / "ros2"
-    command.write_text('#!/bin/sh\ntrap "exit 0" INT; while :; do sleep 0.05; done\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+def test_a_recorder_that_makes_no_folder_is_ended_and_that_is_said(tmp_path, monkeypatch, capsys, stand_in):
+    stand_in('trap "exit 0" INT; while :; do sleep 0.05; done')
     monkeypatch.setattr(record, "FOLDER_WITHIN", 0.5)
     assert record.main(["--out", str(tmp_path / "bag")]) == 1
     assert "ros2 bag record has made no folder within 0.5 s" in capsys.readouterr().err
 
 
 @pytest.fixture(params=[signal.SIG_DFL], ids=["terminal"])
-def recording(tmp_path, monkeypatch, request):
+def recording(tmp_path, request, stand_in):
     """`record`, started from a script's background, where SIGINT is ignored; param: what SIGHUP does there."""
-    command, bag = tmp_path / "ros2", tmp_path / "bag"
-    command.write_text('#!/bin/sh\ntrap ">$4/ended; exit 0" INT; mkdir "$4"; while :; do sleep 0.05; done\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    stand_in(RECORDS)
+    bag = tmp_path / "bag"
     program = f"from hexapod_dynamics.tools import record; record.main(['--out', {str(bag)!r}])"
     ignoring, hang_up = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"], partial(signal.signal, signal.SIGHUP)
     with subprocess.Popen(

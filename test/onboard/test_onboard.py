@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from support.allocations import least_growth
 from support.copies import on_a_copy
 from support.jethexa import ROBOT, WHOLE
 
@@ -17,6 +18,7 @@ from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.onboard.inputs import ImuReading
+from hexapod_dynamics.onboard.prediction import Prediction
 from hexapod_dynamics.onboard.servos import ReadingsBus, Servos
 from hexapod_dynamics.onboard.simulation import OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
@@ -437,3 +439,26 @@ def test_a_body_whose_servos_hold_now_and_then_meets_no_obstacle(holds, felt):
         _, message, values = control.state(t)
         assert values["walking"] == follows and ("walking, but the servos hold" in message) != follows
     control.close()
+
+
+STAND = np.tile([0.0, 0.6, -0.5], 6)
+
+
+@pytest.mark.parametrize("missing", [("imu",), ("imu", "commands"), ("following",)], ids=" ".join)
+def test_memory_does_not_grow(missing):
+    prediction, t = Prediction(ROBOT), 0.0
+    level = ImuReading(np.eye(3), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0))
+    prediction.set_following("following" not in missing)
+
+    def tick():
+        nonlocal t
+        t += 0.02
+        if "commands" not in missing:
+            prediction.command(t, STAND, np.zeros(18))
+        for joint in range(18):
+            prediction.joint(t, joint, float(STAND[joint]))
+        if "imu" not in missing:
+            prediction.imu(t, level)
+        prediction.advance(t)
+
+    assert least_growth(tick, ticks=100, stretches=3) < 2400  # 24 bytes a tick

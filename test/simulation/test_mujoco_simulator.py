@@ -1,4 +1,6 @@
-"""The robot on MuJoCo: the same walks as the built-in physics, damage at run time, truths that differ, refusals."""
+"""The robot on MuJoCo: the same walks as the built-in physics, damage at run time, truths that differ, refusals; what
+the gyroscope feels between two samples.
+"""
 
 import sys
 from dataclasses import replace
@@ -9,6 +11,7 @@ from support.jethexa import MASS, ROBOT, STAND, WHOLE, standing
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import rotation_from_vector, rotation_vector
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Readings, Simulator, TripodGait, Truth
 
 # At the paper's 1e4 N/m the built-in ground gives way by 0.8 mm under each foot, and with Coulomb's friction the ways
@@ -127,3 +130,26 @@ def test_readings_are_those_of_the_devices(physics):
     assert force == pytest.approx(sim.rotation.T @ [0, 0, ROBOT.gravity], abs=0.05) and np.abs(rate).max() < 1e-2
     sim.reset(joints=STAND + 0.1)
     assert np.sum(readings.poll(3)[:12] > STAND[:12] + 0.05) == 3  # one servo after the other
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_mean_rates_add_up_to_the_turn_and_rates_of_instants_do_not(physics):
+    sim = physics(ROBOT, gait=TripodGait(), command_period=0.02)
+    sim.run(1.0)
+    turn, instants, start = np.eye(3), np.eye(3), sim.rotation.copy()
+    for _ in range(400):
+        sim.step(10)
+        turn = turn @ rotation_from_vector(0.01 * sim.mean_angular_velocity)
+        instants = instants @ rotation_from_vector(0.01 * sim.nu[3:6])
+    true = start.T @ sim.rotation
+    missed = [np.linalg.norm(rotation_vector(each.T @ true)) for each in (turn, instants)]
+    assert missed[0] < np.radians(0.05) and missed[0] < 0.3 * missed[1]
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_reset_robot_does_not_turn(physics):
+    sim = physics(ROBOT, gait=TripodGait(), command_period=0.02)
+    sim.step(500)
+    assert np.abs(sim.mean_angular_velocity).max() > 1e-3
+    sim.reset()
+    assert (sim.mean_angular_velocity == 0.0).all()

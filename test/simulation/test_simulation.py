@@ -142,14 +142,6 @@ def test_without_enough_legs_it_lies_on_the_ground_not_under_it(morphology, time
     assert sim.ground_force[2] == pytest.approx(MODEL.total_mass(morphology) * ROBOT.gravity, rel=1e-3)
 
 
-def test_upside_down_it_lies_on_its_back():
-    sim = Simulator(ROBOT, WHOLE.without(*ROBOT.leg_names))
-    sim.reset(rotation=np.diag([1.0, -1.0, -1.0]))
-    assert sim.position[2] == pytest.approx(ROBOT.body.box[2] / 2)
-    sim.step(1000)
-    assert sim.position[2] == pytest.approx(ROBOT.body.box[2] / 2, abs=1e-3)
-
-
 def test_limp_legs_let_it_sink_on_knees_or_belly():
     sim = standing(Simulator(ROBOT), 100)
     for joint in range(18):
@@ -348,19 +340,6 @@ def test_copies_and_pickles_go_their_own_way(twin, physics):
     ahead.advance(0.05)
     assert np.array_equal(predictor.q, sim.q) and not np.array_equal(ahead.q, sim.q)
     assert np.shares_memory(ahead.q, ahead.memory)  # its names are views of its own state
-
-
-def test_other_robots_are_simulated_too():
-    from support.random_robots import random_robot
-
-    rng = np.random.default_rng(4)
-    for family, legs in ((1, 4), (3, 8), (2, 5)):
-        robot = random_robot(rng, family, legs)
-        sim = Simulator(robot, timestep=5e-4)
-        sim.reset()
-        sim.step(2000)
-        assert np.isfinite(sim.nu).all() and sim.position[2] > -0.05
-        assert sim.ground_force[2] > 0.0
 
 
 # ---- the predictor -------------------------------------------------------------------------------------------------

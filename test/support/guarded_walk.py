@@ -6,6 +6,7 @@ import numpy as np
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
 
@@ -60,3 +61,22 @@ class MujocoWalk:
     def tilt(self):
         """Tilt of the body [rad]."""
         return math.acos(min(1.0, self.physics.rotation[2, 2]))
+
+
+def steps(gait: Gait, count: int, attitude: tuple[float, float, float] | None = None) -> None:
+    """Let so many ticks pass, with a measured attitude (roll, pitch, yaw) [rad] if one is given."""
+    for _ in range(count):
+        if attitude is not None:
+            gait.sense(*attitude)
+        gait.step(TICK)
+
+
+def largest_step(gait: Gait, count: int, joints: list[int] | slice, doing: set[str]) -> float:
+    """Return the largest change [rad] of set-points of these joints from tick to tick, in these actions of the gait."""
+    largest = 0.0
+    for _ in range(count):
+        before, does = gait.position.copy(), gait.doing
+        gait.step(TICK)
+        if does in doing:
+            largest = max(largest, float(np.abs(gait.position - before)[joints].max()))
+    return largest

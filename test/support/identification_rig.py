@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.exercise import Exercise
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
@@ -72,12 +70,3 @@ def record(robot: Robot, truth: Truth, exercise: Exercise, *, suspended: bool, s
     rig = Rig(robot, truth, exercise.targets[0], suspended=suspended, seed=seed)
     rig.play(exercise.time, exercise.targets)
     return rig.recording()
-
-
-def identified_robot(truth: Truth, seed: int) -> Robot:
-    """Return the Robot that a suspended and a standing exercise of a truth show, whose mass is known from a scale."""
-    robot = Robot.jethexa()
-    hanging = record(robot, truth, suspended_exercise(robot), suspended=True, seed=seed)
-    standing = record(robot, truth, standing_exercise(robot), suspended=False, seed=seed)
-    weight = WholeBodyModel(truth.robot(robot)).total_mass()
-    return identify(robot, hanging, standing, weighed=weight).robot

@@ -1,6 +1,4 @@
-"""A walk whose predictions are compared with the truth; beside them odometry from leg kinematics alone, and integrated
-commands.
-"""
+"""A walk whose predictions are compared with the truth."""
 
 from __future__ import annotations
 
@@ -13,10 +11,9 @@ from support.walks import ROBOT, Walk
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.prediction import PredictionSettings
-from hexapod_dynamics.onboard.simulation import CHAIN_DELAY, REST_TIME, SAMPLE_PERIOD
+from hexapod_dynamics.onboard.simulation import CHAIN_DELAY, REST_TIME
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Truth
@@ -43,36 +40,6 @@ def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
     return replace(truth, rough=rng.uniform(0.0, rough), seed=int(rng.integers(1, 10_000)))
 
 
-class LegOdometry:
-    """Planar motion of the body from joint angles alone: the feet that are lowest stand still."""
-
-    def __init__(self, robot: Robot, morphology: Morphology) -> None:
-        self.legs = []
-        for leg in robot.legs:
-            joints = robot.leg_joints(leg.name)
-            if len(morphology.links(leg.name)) == len(leg.links):
-                self.legs.append((LegKinematics.from_robot(robot, leg.name), slice(joints.start, joints.stop)))
-        self.pose = np.zeros(3)  # x, y, yaw
-        self._before: np.ndarray | None = None
-
-    def update(self, angles: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-        """Take joint angles (n,) [rad] and the attitude (3, 3); returns x, y [m], yaw [rad]."""
-        feet = np.array([leg.to_base(leg.forward(angles[joints])) for leg, joints in self.legs])
-        if self._before is not None:
-            heights = feet @ rotation[2]
-            standing = heights < heights.min() + 0.004
-            moved = (self._before - feet)[standing, :2]
-            place = feet[standing, :2]
-            centre = place.mean(axis=0)
-            arm = place - centre
-            turn = np.sum(arm[:, 0] * moved[:, 1] - arm[:, 1] * moved[:, 0]) / max(np.sum(arm**2), 1e-6)
-            step = moved.mean(axis=0) - turn * np.array([-centre[1], centre[0]])
-            cos, sin = np.cos(self.pose[2]), np.sin(self.pose[2])
-            self.pose += [cos * step[0] - sin * step[1], sin * step[0] + cos * step[1], turn]
-        self._before = feet
-        return self.pose
-
-
 class SensedWalk(Walk):
     """A Walk without a damage detector that notes truth and prediction.
 
@@ -80,10 +47,10 @@ class SensedWalk(Walk):
     as identified. settings: of the prediction. every: samples between two rows. rests, timestep: of Walk; by default
     MuJoCo has 2 ms, and the built-in physics 1 ms, which is shorter than that of the model that predicts.
 
-    rows: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and of integrated commands,
-    the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row, then true and
-    predicted z and its variance: 34 numbers. True x, y, z and yaw are relative to the point of the ground below the
-    robot at the observer's start. said: doubts, and the time [s] of each one's first row.
+    rows: time, true x, y, yaw, roll, pitch, predicted the same five, the level of doubt (0, 1, 2), then the covariance
+    of (x, y, yaw) and of (roll, pitch), row by row, then true and predicted z and its variance: 28 numbers. True x, y,
+    z and yaw are relative to the point of the ground below the robot at the observer's start. said: doubts, and the
+    time [s] of each one's first row.
     """
 
     def __init__(
@@ -106,7 +73,6 @@ class SensedWalk(Walk):
         self.said: dict[str, float] = {}
         self._every = every
         self._frame: Any = None  # of the world, at the observer's start: place and yaw
-        self.odometry, self.dead = LegOdometry(onboard.robot, onboard.morphology), np.zeros(3)
         timestep = timestep or (2e-3 if physics == "mujoco" else 1e-3)
         super().__init__(onboard, physics, truth, seed, robot=robot, timestep=timestep, rests=0.0)
         self.play = 0.0  # the dead band of the servos is learnt from readings without noise
@@ -122,7 +88,6 @@ class SensedWalk(Walk):
         """Break the robot and declare it."""
         self.break_parts(morphology)
         self.onboard.declare(morphology)
-        self.odometry = LegOdometry(self.onboard.robot, morphology)
 
     def log(self, seconds: float) -> np.ndarray:
         """Walk on; return the rows of this time."""
@@ -139,12 +104,6 @@ class SensedWalk(Walk):
         if self._frame is None:
             x, y, _ = self.physics.position
             self._frame = np.array([x, y, self.physics.ground.height(x, y)]), euler_zyx(self.physics.rotation)[0]
-        latest = observer.joint_filter.latest
-        if self._samples % 2 == 0 and np.isfinite(latest[observer.morphology.existing_mask]).all():
-            self.odometry.update(latest, observer.rotation)
-        cos, sin = np.cos(self.dead[2]), np.sin(self.dead[2])
-        vx, vy, wz = SAMPLE_PERIOD * np.asarray(self.gait.twist)
-        self.dead += [cos * vx - sin * vy, sin * vx + cos * vy, wz]
         if self._samples % self._every == 0:
             self.rows.append([self.time, *self._row()])
 
@@ -161,7 +120,7 @@ class SensedWalk(Walk):
             self.said.setdefault(text, self.time)
         return (
             [*true, observer.position[0], observer.position[1], yaw, roll, pitch]
-            + [*self.odometry.pose, *self.dead, ("ok", "warn", "error").index(level)]
+            + [("ok", "warn", "error").index(level)]
             + covariance[np.ix_([0, 1, 5], [0, 1, 5])].ravel().tolist()
             + covariance[3:5, 3:5].ravel().tolist()
             + [z, observer.position[2], covariance[2, 2]]
@@ -173,7 +132,7 @@ def errors(rows: Any) -> tuple[Any, Any, Any, Any]:
     pose = rows[:, 6:9] - rows[:, 1:4]
     pose[:, 2] = (pose[:, 2] + np.pi) % (2 * np.pi) - np.pi
     tilt = rows[:, 9:11] - rows[:, 4:6]
-    p, q = rows[:, 18:27].reshape(-1, 3, 3), rows[:, 27:31].reshape(-1, 2, 2)
+    p, q = rows[:, 12:21].reshape(-1, 3, 3), rows[:, 21:25].reshape(-1, 2, 2)
     nees_pose = np.einsum("ti,ti->t", pose, np.linalg.solve(p, pose[..., None])[..., 0])
     nees_tilt = np.einsum("ti,ti->t", tilt, np.linalg.solve(q, tilt[..., None])[..., 0])
     return pose, tilt, nees_pose, nees_tilt
@@ -181,5 +140,5 @@ def errors(rows: Any) -> tuple[Any, Any, Any, Any]:
 
 def height_errors(rows: Any) -> tuple[Any, Any]:
     """Return errors (T,) of z [m] and their normalised squares (T,) of rows."""
-    error = rows[:, 32] - rows[:, 31]
-    return error, error**2 / rows[:, 33]
+    error = rows[:, 26] - rows[:, 25]
+    return error, error**2 / rows[:, 27]

@@ -24,7 +24,6 @@ from hexapod_dynamics.simulation import Truth
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 FORWARD = (0.077, 0.0, 0.0)
-PUSHES = 3  # of push_walk
 LOAD_HEIGHT = 0.03  # [m] over base_link's origin; the program assumes another
 
 
@@ -143,14 +142,6 @@ def disturb_walk(walk: Walk, random: np.random.Generator, seconds: float) -> Non
             walk.run(random.uniform(4.0, 8.0))
             walk.load = (0.0, 0.0, 0.0)
         walk.run(random.uniform(3.0, 6.0))
-
-
-def push_walk(walk: Walk, random: np.random.Generator) -> None:
-    """Push a walk hard from random sides: 4 to 10 N s in 0.1 to 0.6 s, 0 to 60 mm above the body's origin."""
-    for _ in range(PUSHES):
-        angle, lasts = random.uniform(-np.pi, np.pi), (0.1, 0.2, 0.3, 0.6)[random.integers(4)]
-        walk.push(lasts, random.uniform(4.0, 10.0) / lasts, angle, random.uniform(0.0, 0.06))
-        walk.run(4.5)
 
 
 # ---- pushes ----------------------------------------------------------------------------------------------------------
