@@ -1,14 +1,38 @@
-"""Decisions that `set_morphology` does not answer are declared again, in the order and as often as is right."""
+"""Parts of nodes, of which none is started. Decisions that `set_morphology` does not answer are declared again, as
+often as is right. What `dynamics` publishes of a load, and what `gait` reads in it. What the view draws on the robot is
+of one time with it; the prediction can be set back.
+"""
 
-from unittest.mock import Mock
+from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from geometry_msgs.msg import Point
+from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.detection.decisions import Decision
+from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.payload import Payload
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait_kinds import SWAY_PERIOD
+from hexapod_dynamics.nodes import view
 from hexapod_dynamics.nodes.declarations import ANSWER_TIMEOUT, MAX_CALLS, DeclarationClient
+from hexapod_dynamics.nodes.gait import GaitNode
+from hexapod_dynamics.nodes.prediction_messages import PayloadReport
+from hexapod_dynamics.nodes.view_picture import Picture
+from hexapod_dynamics.onboard.prediction import FRESH_FOR, PayloadWeighing
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros.node_functions import LEVELS
+from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.clock import Clock
 from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from visualization_msgs.msg import Marker, MarkerArray
 
 RM = Decision("declare", "RM missing", {"legs.RM": False}, 0.99, "RM missing: no answer", 0.0)
 LATE = ANSWER_TIMEOUT + 0.01
@@ -101,3 +125,207 @@ def test_a_refusal_and_a_missing_service_are_errors(node, declarations):
     declarations.declare(RM, 1.0)
     declarations.update(9 * LATE)
     assert len(node.futures) == 1 and "no service set_morphology" in node.log.error.call_args.args[0]
+
+
+pytest.importorskip("diagnostic_msgs")
+ROBOT = Robot.jethexa()
+
+
+class FakeNode:
+    """Keeps what is published and the services that are offered."""
+
+    robot = ROBOT
+
+    def __init__(self):
+        self.sent, self.services = {}, {}
+
+    def create_publisher(self, kind, topic, qos):
+        return SimpleNamespace(publish=lambda message: self.sent.__setitem__(topic, message))
+
+    def create_service(self, kind, name, callback):
+        self.services[name] = callback
+
+    def get_clock(self):
+        return Clock()
+
+    def get_namespace(self):
+        return "/"
+
+
+@pytest.fixture
+def report():
+    observer = Observer(ROBOT)
+    observer.rotation[:] = np.eye(3)
+    return PayloadReport(FakeNode(), PayloadWeighing(observer, 0.017, 0.02))
+
+
+@pytest.fixture
+def weighing(report):
+    return report._weighing
+
+
+def estimate(report, payload):
+    report._weighing.estimator.estimate = lambda: payload
+    report._weighing._adopt()
+    report.publish()
+    return report._node.sent["payload"], report._node.sent["payload_wrench"].wrench
+
+
+def test_the_load_is_published_and_carried_by_model_and_gait(report):
+    status, wrench = estimate(report, Payload(0.4, 0.04, -0.02, 0.05, 0.01, 0.01, True, "", (0.35, 0.014, -0.007)))
+    values = {pair.key: pair.value for pair in status.values}
+    assert status.message == "carries 0.40 +- 0.05 kg" and status.level == LEVELS["ok"]
+    assert float(values["x [mm]"]) == pytest.approx(40.0) and values["cannot tell"] == ""
+    assert wrench.force.z == pytest.approx(-0.35 * ROBOT.gravity)
+    assert report._weighing._observer.load.mass == 0.35 and report._weighing._observer.load.moments[:2] == (
+        0.014,
+        -0.007,
+    )
+    gait = AdaptiveGait().bind(ROBOT)
+    control = SimpleNamespace(set_payload=gait.set_payload)
+    GaitNode._on_payload(SimpleNamespace(control=control, robot=ROBOT), SimpleNamespace(wrench=wrench))
+    weight = gait.terrain.load.weight
+    assert gait.terrain.load.wanted == pytest.approx(complex(-0.014, 0.007) / (weight + 0.35))
+
+
+def test_what_cannot_be_told_is_said_and_the_last_load_stays(report):
+    reason = "lighter than the tared robot: taken off"
+    status, wrench = estimate(report, Payload(-0.5, 0.0, 0.0, 0.1, 0.1, 0.1, True, reason, (0.2, 0.0, 0.0)))
+    assert status.message == f"cannot tell: {reason}"
+    assert wrench.force.z == pytest.approx(-0.2 * ROBOT.gravity)
+
+
+def test_the_service_refuses_to_tare_before_anything_is_known(report):
+    answer = report._node.services["~/tare"](None, SimpleNamespace(success=None, message=""))
+    assert answer.success is False and "needed" in answer.message
+
+
+def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
+    weighing.restore(["not", "a", "load"])
+    assert weighing.get_stored() is None
+    weighing.restore([0.4, 0.016, 0.0])
+    assert weighing.estimator.estimate().expected == (0.4, 0.016, 0.0)
+    weighing._adopt()
+    assert weighing.get_stored() == [0.4, 0.016, 0.0] and weighing._observer.load.mass == 0.4
+
+
+def windows(weighing, history, seconds, begin, cycles):
+    """Let time pass: a command and a reading of each joint every 20 ms, an update every 60 ms; return the end [s]."""
+    weighing._observer.commands.history = history
+    joints = np.tile([0.0, 0.5, 1.0], 6)
+    for tick in range(round(seconds / 0.02)):
+        time = begin + 0.02 * tick
+        weighing.estimator.command(time, joints)
+        weighing.estimator.measure_up(np.array([0.0, 0.0, 1.0]))
+        for joint in range(ROBOT.joint_count):
+            weighing.estimator.measure_joint(time, joint, joints[joint])
+        if tick % 3 == 0 and weighing.update(time):
+            cycles.append(time)
+    return begin + seconds
+
+
+def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
+    """A sway for weighing hides the period of the steps in the commands."""
+    history, cycles, now = SimpleNamespace(lag=None), [], [0.0]
+    monkeypatch.setattr("hexapod_dynamics.nodes.prediction_messages.time.monotonic", lambda: now[0])
+    for begin in range(20):  # gait_state comes once a second
+        now[0] = float(begin)
+        report.read_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAY_PERIOD, value="1.3")]))
+        windows(weighing, history, 1.0, now[0], cycles)
+    assert 13 <= len(cycles) <= 15
+    end = windows(weighing, history, FRESH_FOR + 5.0, 20.0, cycles)  # the gait is silent
+    assert max(cycles) <= 20.0 + FRESH_FOR
+    before, now[0] = len(cycles), end
+    report.read_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAY_PERIOD, value="1.3")]))
+    report.read_gait_state(SimpleNamespace(values=[]))  # it no longer sways
+    windows(weighing, history, 5.0, end, cycles)
+    assert before == len(cycles)
+
+
+def odometry(seconds, place, yaw):
+    message = Odometry()
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(round(seconds * 1e9), 10**9)
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    p.x, p.y, p.z = map(float, place)
+    q.x, q.y, q.z, q.w = Rotation.from_euler("z", yaw).as_quat()
+    return message
+
+
+def force(seconds, foot):
+    marker = Marker(type=Marker.ARROW, action=Marker.ADD)
+    marker.header.stamp.sec, marker.header.stamp.nanosec = divmod(round(seconds * 1e9), 10**9)
+    x, y, z = map(float, foot)
+    marker.points = [Point(x=x, y=y, z=z), Point(x=x, y=y, z=z + 7.0 * FORCE_SCALE)]
+    return MarkerArray(markers=[marker])
+
+
+@pytest.fixture
+def picture():
+    newest = {"robot_description": String(data=Robot.jethexa().to_urdf())}
+    made = Picture(MagicMock(), MagicMock(get=lambda topic, within=0.0: newest.get(topic)), None)
+    made.newest, made._surroundings = newest, MagicMock()
+    return made
+
+
+def draw(picture, tick, **messages):
+    picture.newest.update({name.replace("__", "/"): message for name, message in messages.items()})
+    picture.update()
+    picture.draw(tick, ago=0.0, follows=True, support=True, names=True)
+
+
+def test_force_arrows_are_on_the_body_as_it_was_when_they_were_computed(picture):
+    draw(picture, 1, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
+    draw(picture, 2, predicted_state=odometry(5.02, (0.1, 0.0, 0.12), 0.5))
+    # The truth is elsewhere, and the prediction has gone on, when the forces of 5.02 s arrive.
+    foot = np.array([0.1, 0.0, 0.0]) + Rotation.from_euler("z", 0.5).apply([0.15, 0.1, 0.0])
+    truth = odometry(6.0, (3.0, 2.0, 0.11), -1.0)
+    draw(
+        picture,
+        3,
+        predicted_state=odometry(5.3, (0.4, 0.0, 0.12), 0.9),
+        simulator__odom=truth,
+        support=force(5.02, foot),
+    )
+    feet, forces = picture._surroundings.draw_forces.call_args.args
+    np.testing.assert_allclose(feet, [[0.15, 0.1, -0.12]], atol=1e-9)  # in the body's axes, which carry it
+    np.testing.assert_allclose(forces, [[0.0, 0.0, 7.0]], atol=1e-9)
+
+
+def test_a_joint_that_is_not_a_number_keeps_its_pose_and_a_message_of_another_length_is_left_out(picture):
+    draw(picture, 1, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
+    states = JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[np.nan, 0.2])
+    draw(picture, 2, joint_states=states)
+    assert picture.now.joints == {"femur_joint_LF": 0.2}
+    draw(picture, 3, joint_states=JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[0.3]))
+    assert picture.now.joints == {}
+
+
+def test_a_prediction_that_is_far_away_is_said_and_can_be_set_back(picture):
+    draw(
+        picture,
+        1,
+        predicted_state=odometry(5.0, (1.0, 0.0, 0.12), 0.2),
+        simulator__odom=odometry(5.0, (0, 0, 0.1), 0.9),
+    )
+    assert "set it back" in picture.hidden
+    picture.set_prediction_back()
+    draw(picture, 2)
+    place, rotation = picture.prediction
+    assert picture.hidden == ""
+    np.testing.assert_allclose(place, [0.0, 0.0, 0.1], atol=1e-9)
+    assert rotation.as_euler("zyx")[0] == pytest.approx(0.9)
+    ahead = odometry(5.5, 1.0 * np.array([1.0, 0.0, 0.12]) + 0.1 * np.array([np.cos(0.2), np.sin(0.2), 0.0]), 0.2)
+    draw(picture, 3, predicted_state=ahead)  # 10 cm ahead in its own heading
+    np.testing.assert_allclose(picture.prediction[0], [0.1 * np.cos(0.9), 0.1 * np.sin(0.9), 0.1], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("followed", "said"),
+    [
+        ("0.077 0.000 m/s 0.000 rad/s", "speed 7.7 cm/s"),
+        ("0.050 -0.020 m/s 0.200 rad/s", "speed 5.0 cm/s, 2.0 cm/s to the right, turning 11 deg/s left"),
+        ("", ""),
+    ],
+)
+def test_the_command_that_the_gait_follows_is_shown_in_words(followed, said):
+    assert view.describe_command(followed) == said

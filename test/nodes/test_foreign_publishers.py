@@ -26,6 +26,7 @@ START = 60
 
 def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
     node = rclpy.create_node("listener")
+    node.received = set()  # of GuardedNode: topics that are received in another type, too
     node.create_subscription(Bool, "/l/following", lambda message: None, LATCHED)
     check = PublisherCheck(node)
 
@@ -37,6 +38,9 @@ def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
     wait_until(lambda: "make it transient local" in told(), 10, told)
     probe.node.destroy_publisher(publisher)
     wait_until(lambda: not told(), 10, told)
+    with Process("ros2", "topic", "pub", "-r", "10", "/l/following", "geometry_msgs/Twist", "{}"):
+        wait_until(lambda: "publishes geometry_msgs/msg/Twist" in told(), 30, told)
+    wait_until(lambda: not told(), 30, told)
     node.create_subscription(Imu, "/l/imu", lambda message: None, 10)
     publishers = [each.create_publisher(Imu, "/l/imu", 10) for each in (probe.node, probe.node, node)]
     wait_until(lambda: "/l/imu has 2 publishers, /listener, /probe: end all but one" in told(), 10, told)

@@ -2,12 +2,12 @@
 
 import contextlib
 import os
-import subprocess
 import sys
 import time
 import uuid
 
 import pytest
+from support.programs import run
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -28,9 +28,7 @@ def script(inodes):
 @pytest.fixture(scope="module", autouse=True)
 def permitted(tmp_path_factory):
     place = tmp_path_factory.mktemp("place")
-    done = subprocess.run(
-        [*UNSHARE, "sh", "-c", script("1000"), place, "true"], capture_output=True, text=True, check=False
-    )
+    done = run(*UNSHARE, "sh", "-c", script("1000"), place, "true")
     if done.returncode:
         pytest.skip(f"no small file system can be mounted here ({done.stderr.strip()}): see test_crash_recovery.py")
 

@@ -4,12 +4,12 @@ requests are answered.
 
 import math
 import os
-import subprocess
 import sys
 import time
 
 import pytest
 from support.bent_joint import BENT
+from support.programs import python
 from support.ros_session import Process, parameters_of, wait_until
 
 from hexapod_dynamics.damage import KINDS, list_losses
@@ -128,12 +128,7 @@ def test_an_entry_without_a_value_or_named_twice_or_of_no_type_of_ros_is_refused
 
 
 def tool(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "hexapod_dynamics.tools.set_morphology", *words],
-        text=True,
-        capture_output=True,
-        timeout=30,
-    )
+    return python("-m", "hexapod_dynamics.tools.set_morphology", *words)
 
 
 def test_the_short_form_accepts_restores_and_refuses(probe, last):

@@ -173,17 +173,6 @@ def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
     probe.node.destroy_publisher(publisher)
 
 
-def test_unplugging_is_told_and_survived(probe, robot, ready, commands):
-    moved_to(robot, commands, np.full(18, 0.2))
-    robot.bus.unplug()
-    ready["statuses"].says("servos", "servo port", level=DiagnosticStatus.ERROR)
-    response = probe.call(Trigger, "servos/release", Trigger.Request())
-    assert not response.success and "the servos cannot be reached" in response.message
-    robot.bus.plug_in()
-    ready["statuses"].says("servos", "", level=DiagnosticStatus.OK)
-    moved_to(robot, commands, np.full(18, 0.3))
-
-
 def test_battery_voltage_is_the_servos(robot, ready):
     wait_until(lambda: ready["battery"], 20, "battery_state")
     message = last(ready["battery"])

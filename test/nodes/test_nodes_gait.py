@@ -167,8 +167,8 @@ def stamped(node):
     return message
 
 
-def test_both_types_of_cmd_vel_at_once_move_the_robot_and_what_cannot_be_received_is_named(gait, probe):
-    """An idle teleop of one type is open while Nav2 publishes the other; a body pose of a wrong type comes and goes."""
+def test_both_types_of_cmd_vel_at_once_move_the_robot_and_that_is_named(gait, probe):
+    """An idle teleop of one type is open while Nav2 publishes the other."""
     idle = probe.node.create_publisher(Twist, "/g/cmd_vel", 10)
     nav = "ros2", "topic", "pub", "-r", "10", "/g/cmd_vel", "geometry_msgs/TwistStamped", "{twist: {linear: {x: 0.05}}}"
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
@@ -176,11 +176,6 @@ def test_both_types_of_cmd_vel_at_once_move_the_robot_and_what_cannot_be_receive
         with probe.publishing("/g/cmd_vel", Twist, 0.1):
             probe.statuses.says("g/gait", "contradict each other: end all but one", 20)
         wait_until(lambda: speed_of(probe) > 0.2, 20, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
-        wrong = probe.node.create_publisher(Twist, "/g/body_pose", 10)
-        probe.statuses.says("g/gait", "publishes geometry_msgs/msg/Twist", 30)
-        probe.node.destroy_publisher(wrong)
-        # Topics are checked in turn: when this one is checked again, each has been.
-        wait_until(lambda: "not received" not in probe.statuses("g/gait").message, 30, lambda: probe.statuses("g/gait"))
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
     with probe.publishing("/g/cmd_vel", forward):
         wait_until(lambda: speed_of(probe) > 0.2, 10, "the other type is received as before")

@@ -1,7 +1,6 @@
 """How the robot is stopped and stays stopped, over the real bus thread, a pty and simulated servos (docs/safety.md)."""
 
 import signal
-import subprocess
 import sys
 import time
 import uuid
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from support.driver_session import MAP, NAMES, Servos
 from support.machine_load import busy
+from support.programs import python
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -68,9 +68,7 @@ def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_i
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     assert request_stop("", 10.0)[0], "the node that came back has taken over the socket"
     begin = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "hexapod_dynamics.tools.stop", "--resume"], capture_output=True, text=True, timeout=60
-    )
+    done = python("-m", "hexapod_dynamics.tools.stop", "--resume")
     assert done.returncode == 0 and "joint_commands move the robot again" in done.stdout, done
     wait_until(lambda: robot.fastest(begin) > 0.5, 10, "commands move it again")
 

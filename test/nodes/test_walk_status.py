@@ -9,9 +9,8 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import walk_status
-from hexapod_dynamics.nodes.messages import format_pose, read_pose
+from hexapod_dynamics.nodes.messages import format_pose
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
-from hexapod_dynamics.view.panel import EventList
 from nav_msgs.msg import Odometry
 
 
@@ -123,24 +122,6 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(node, clock, caps
     pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
     assert "prediction 3.0 cm off" in after(1.0, DiagnosticStatus(name="dynamics", values=pairs))
     assert "/predicted_state" not in {subscription.topic_name for subscription in node.subscriptions}
-
-
-def test_a_pose_in_diagnostics_is_read_as_it_was_written():
-    position, rotation = np.array([1.2345, -0.5, 0.118]), rotation_rpy(0.3, -0.1, 0.05)
-    pairs = [KeyValue(key=k, value=v) for k, v in format_pose(1795400239.173, position, rotation).items()]
-    at, place, turn = read_pose(pairs)
-    assert at == 1795400239.173
-    np.testing.assert_allclose(place, position, atol=1e-4)
-    np.testing.assert_allclose(turn, rotation, atol=1e-5)
-    assert read_pose(pairs[1:]) is None
-
-
-def test_terminal_and_page_have_one_clock():
-    now, events = time.time(), EventList()
-    events.note(now, "gait", "standing")
-    events.note(now, "gait", "walking")
-    clock, _, rest = walk_status.format_line(now, None, None, None, []).partition(" ")
-    assert f">{clock}</span>" in events.draw() and rest == "no pose received yet | missing: nothing"
 
 
 def test_the_line_fits_100_columns_with_problems_too_and_no_number_is_minus_zero():

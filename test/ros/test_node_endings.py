@@ -1,13 +1,17 @@
-"""What nodes keep, and who goes on, when one of them fails at work or is told to end."""
+"""What nodes keep, and who goes on, when one of them fails at work or is told to end; what `ros.running` does for every
+node. `ros2 bag record -a` of ros2_tools beside topics of packages that are not installed here.
+"""
 
 import os
 import signal
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.machine_load import on_a_free_machine
+from support.programs import python
 from support.ros_session import NEWEST, Process, wait_until
 
 from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
@@ -100,3 +104,51 @@ def test_of_several_nodes_one_that_fails_is_made_anew_and_the_others_go_on(begin
     numbers = [int(message.data) for _, message in list(ticks)]
     assert numbers == sorted(numbers)  # steady was not started again
     assert process.interrupt()[1] == 0
+
+
+INVERSE = """
+import sys, types
+from hexapod_dynamics.ros import start
+
+def measure():
+    import os
+    import numpy as np
+    np.linalg.inv(np.eye(300) + 0.01)
+    print(len(os.listdir('/proc/self/task')), flush=True)
+    os._exit(0)
+
+sys.modules['hexapod_dynamics.nodes.probe'] = types.SimpleNamespace(Probe=None)
+sys.modules['hexapod_dynamics.ros.running'] = types.SimpleNamespace(run_together=lambda classes, args: measure())
+start.NODES['probe'] = 'Probe'
+start._make_entry('probe', ['probe'])()
+"""
+
+
+def threads_of_an_inverse(**environment):
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    clean = {name: value for name, value in os.environ.items() if name not in names}
+    ended = python("-c", INVERSE, check=True, env=clean | environment)
+    return int(ended.stdout)
+
+
+def test_the_matrix_library_of_a_node_has_no_threads_of_its_own():
+    if threads_of_an_inverse(OPENBLAS_NUM_THREADS="2", MKL_NUM_THREADS="2", OMP_NUM_THREADS="2") == 1:
+        pytest.skip("this numpy's matrix library has no threads")
+    assert threads_of_an_inverse() == 1
+
+
+def test_a_topic_whose_type_is_not_installed_does_not_end_the_recording_of_all(monkeypatch, capsys):
+    bag = pytest.importorskip("ros2_tools.cli.bag")
+    topics = [("/odd", ["no_such_package/msg/Odd"]), ("/text", ["std_msgs/msg/String"])]
+    monkeypatch.setattr(bag, "found_names", lambda *_, **__: topics)
+    monkeypatch.setattr(bag, "fitting_profile", lambda _: SimpleNamespace(depth=1))
+    monkeypatch.setattr(bag, "_stored", lambda _: None)
+    begun = []
+    node = SimpleNamespace(
+        get_publishers_info_by_topic=lambda topic: [topic],
+        create_subscription=lambda kind, topic, *_, **__: begun.append(topic),
+    )
+    recorder = bag.Recorder(node, SimpleNamespace(add_connection=lambda *_, **__: None), None)
+    recorder.look()
+    recorder.look()
+    assert begun == ["/text"] and capsys.readouterr().err.count("no_such_package/msg/Odd is not installed") == 1

@@ -23,7 +23,7 @@ CHECKED = {
     "pipx",
 }
 SCRIPTS = {"scripts/debian_package", "deploy/docker_run"}
-# Programs of the computer that the robot or the developer has: test_page_commands_host.py runs their commands.
+# Programs of the computer that the robot or the developer has.
 HOST = {"apt", "docker", "systemctl", "nvpmodel", "jetson_clocks", "fuser", "ssh", *SCRIPTS}
 PARTS = {"source", "grep"}  # of a line that is run as a whole
 NOT_COMMANDS = re.compile(r"\.{3}|REPOSITORY|\.\[NAME\]|KIND|<[^>]+>")  # a place that the reader fills in

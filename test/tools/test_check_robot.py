@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 import yaml
+from support import programs
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
@@ -281,7 +282,7 @@ def devices(rehearse, tmp_path):
 
 def run(*arguments, answers=""):
     command = [sys.executable, "-m", "hexapod_dynamics.tools.check_robot", *arguments]
-    return subprocess.run(command, input=answers, capture_output=True, text=True, timeout=120)
+    return programs.run(*command, input=answers, timeout=120)
 
 
 def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_path):

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from support import programs
 from support.lx_rig import MAP
 from support.waiting import wait_until
 
@@ -149,7 +150,7 @@ def run(rig, *arguments):
         "0.06",
         *arguments,
     ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    return programs.run(*command, stdin=subprocess.DEVNULL)
 
 
 def test_the_program_tells_by_its_exit_code(rig, tmp_path):

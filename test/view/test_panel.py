@@ -1,16 +1,20 @@
-"""The panel: what a person changes is sent and not taken back before the robot has answered; bars, events, plots."""
+"""The panel: what a person changes is sent and not taken back before the robot has answered; bars, events, plots; the
+last minute.
+"""
 
 import math
 import re
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
 from support.bent_joint import BENT
 
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.view import parts_folder
+from hexapod_dynamics.view.last_minute import EVERY, LENGTH, TRAIL_STEP, LastMinute, Sample
 from hexapod_dynamics.view.panel import (
     EVENTS_SHOWN,
     HYPOTHESES_SHOWN,
@@ -203,9 +207,6 @@ def test_undo_takes_back_what_a_person_changed_and_skips_what_the_robot_refused(
     assert len(sent) == 3
 
 
-# ---- bars of the damage detector, events -----------------------------------------------------------------------------
-
-
 def words(drawn):
     return re.findall(r"<span>([^<]*)</span>.*?<b[^>]*>([^<]*)</b> (\d+) %", drawn)
 
@@ -260,3 +261,26 @@ def test_only_the_newest_are_kept():
     for k in range(2 * EVENTS_SHOWN + 1):
         events.note(float(k), "gait", str(k))
     assert events.draw().count("gait: ") == EVENTS_SHOWN
+
+
+def walked(seconds, speed=0.1, rate=25.0):
+    past = LastMinute()
+    for k in range(int(seconds * rate)):
+        t = k / rate
+        past.add(Sample(t, np.array([speed * t, 0.0, 0.1]), np.array([0.0, 0.0, 0.0, 1.0]), {"RM_coxa": t}, "urdf"))
+    return past
+
+
+def test_a_time_gets_the_nearest_sample_and_nothing_older_than_a_minute_is_kept():
+    past = walked(100.0)
+    assert abs(past.find(80.0).time - 80.0) <= EVERY and past.find(80.0).joints["RM_coxa"] == past.find(80.0).time
+    assert 100.0 - LENGTH - 2 * EVERY <= past.find(0.0).time <= 100.0 - LENGTH + 2 * EVERY
+    assert LastMinute().find(1.0) is None
+
+
+def test_the_trail_is_the_way_of_a_minute_in_steps():
+    trail = walked(100.0).trail()
+    steps = np.linalg.norm(np.diff(trail, axis=0), axis=1)
+    assert steps.min() > TRAIL_STEP and abs(trail[-1, 0] - trail[0, 0] - 0.1 * LENGTH) < 0.1
+    assert len(walked(30.0, speed=0.0).trail()) == 1
+    assert len(walked(100.0, speed=0.0).trail()) <= 1

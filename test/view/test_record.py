@@ -150,8 +150,8 @@ def test_the_sample_bag_is_drawn(tmp_path):
 
 
 HOSTILE_METADATA = {
-    "nested": "rosbag2_bagfile_information: " + "[" * 20_000,
-    "nested mappings": "rosbag2_bagfile_information: " + "{a: " * 20_000,
+    "nested": "rosbag2_bagfile_information: " + "[" * 3_000,
+    "nested mappings": "rosbag2_bagfile_information: " + "{a: " * 3_000,
     "a list": "[1, 2]",
     "another shape": "rosbag2_bagfile_information: {version: [], storage_identifier: 7}",
     "a number": "rosbag2_bagfile_information: " + "1" * 20_000,

@@ -57,7 +57,7 @@ class Rig:
         self.robot.stop()
 
 
-# The same faults of the LX servos: test/devices/test_every_fault.py, test/drivers/servos/lx/test_servo_bus.py.
+# The same faults of the LX servos: test/devices/test_device_faults.py, test/drivers/servos/lx/test_servo_bus.py.
 OTHERS = [bus for bus in BUSES if bus != "lx"]
 
 

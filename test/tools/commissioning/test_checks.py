@@ -19,7 +19,6 @@ from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, asses
 from hexapod_dynamics.tools.commissioning.joint_checks import assess_stop, describe_motion
 from hexapod_dynamics.tools.commissioning.servo_checks import (
     Supply,
-    assess_answers,
     assess_supplies,
     check_file,
     check_supply,
@@ -28,7 +27,6 @@ from hexapod_dynamics.tools.commissioning.servo_checks import (
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)
-FINE = dict.fromkeys(MAP.joint_names)
 LIMITS = SupplyLimits()
 
 
@@ -75,17 +73,6 @@ def test_attitudes_that_were_not_held_are_told():
     assert untilted.outcome == "FAILED" and "20 to 45 degrees" in untilted.remedy
     left_down = forces(np.eye(3)) | {Attitude.RIGHT_DOWN: 9.81 * rotation_rpy(-0.5, 0, 0).T @ [0, 0, 1]}
     assert "do not fit together" in assess_axes(left_down, np.eye(3)).seen
-
-
-def test_every_joint_without_an_answer_is_named_with_its_id():
-    silent = FINE | {"femur_joint_RM": Fault.TIMEOUT, "tibia_joint_LF": Fault.CHECKSUM}
-    found = list(assess_answers(silent, MAP, "{}"))
-    assert [each.what for each in found] == ["16 of 18 servos", "tibia_joint_LF", "femur_joint_RM"]
-    assert "servo 10 does not answer" in found[2].seen and "corrupted" in found[1].seen
-    assert "set-id OLD 10 writes it" in found[2].remedy and "set-id OLD NEW writes its id" in found[1].remedy
-    assert not f.all_passed(found) and f.all_passed(list(assess_answers(FINE, MAP, "{}")))
-    (none,) = f.label_findings("servos", assess_answers(dict.fromkeys(FINE, Fault.TIMEOUT), MAP, "{}"))
-    assert "supply" in none.remedy and "direction" in none.remedy
 
 
 def supplies(**changes):

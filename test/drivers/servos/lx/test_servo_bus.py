@@ -5,8 +5,6 @@ import math
 import os
 import select
 import struct
-import subprocess
-import sys
 import threading
 import time
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from support.lx_rig import MAP, PATIENT, make_chain, make_device, settled
 from support.machine_load import busy, on_a_free_machine
+from support.programs import python
 from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, NoReply, PortSettings
@@ -100,7 +99,7 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
         if os.geteuid() == 0:  # who may open it all the same; as another user:
             os.chmod(path, 0o666)
             code = f"import os; os.setuid(65534); os.open({path!r}, os.O_RDWR | os.O_NOCTTY)"
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+            done = python("-c", code)
             assert "Device or resource busy" in done.stderr, done.stderr
         bus.close()
     finally:
