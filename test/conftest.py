@@ -1,7 +1,6 @@
 """Settings of all tests: hypothesis without deadlines, and one marker for each test, by the folder it lies in."""
 
 import contextlib
-import itertools
 import os
 import tempfile
 import threading
@@ -24,7 +23,6 @@ settings.load_profile("any machine")
 os.environ.pop("CYCLONEDDS_URI", None)
 
 TESTS = Path(__file__).parent
-NUMBERS = itertools.count()  # of the tests as they are written
 # The marker of a folder or file holds for what is in it; other tests are `pure`, or `long`.
 # setup.cfg explains the markers.
 MARKERS = {
@@ -49,30 +47,21 @@ LONG = (
         f"detection/test_{name}.py"
         for name in (
             "bus_evidence",
-            "closed_loop",
             "damage_detector",
-            "frozen_servos",
             "loaded_computer",
-            "real_servos",
-            "recovered_joints",
         )
     ),
     "dynamics/test_c_export.py",
     "estimation/test_odometry.py",
     "estimation/test_observer.py",
     "estimation/test_payload.py",
-    "estimation/test_payload_tare.py",
-    "estimation/test_prediction_accuracy.py",
-    "estimation/test_servo_model.py",
+    "estimation/test_pose_uncertainty.py",
     *(
         f"gait/test_{name}.py"
         for name in (
             "changing_plans",
-            "other_robots_walk",
-            "out_of_the_way",
             "plan_worker",
             "planning",
-            "pressing_a_foot",
         )
     ),
     "identification",
@@ -80,7 +69,7 @@ LONG = (
     "papers/test_optimal_gait.py",
     "papers/test_partial_lagrangian.py",
     "repository/test_dependencies.py",
-    "repository/test_examples.py",
+    "repository/test_page_commands.py",
     "repository/test_pages.py",
     "simulation/test_batch.py",
 )
@@ -110,7 +99,7 @@ LONGEST = (
     "drivers/servos/lx/test_servo_bus.py",
     "identification/test_hidden_robot.py",
     "dynamics/test_c_export.py",
-    "estimation/test_prediction_accuracy.py",
+    "estimation/test_pose_uncertainty.py",
 )
 
 
@@ -192,28 +181,16 @@ def pytest_cmdline_main(config):
         return
     if config.option.markexpr == "pure":
         config.option.numprocesses = os.cpu_count()
-    elif config.option.markexpr == "not slow" and [Path(each).resolve() for each in config.args] == [TESTS]:
+    elif not config.option.markexpr and [Path(each).resolve() for each in config.args] == [TESTS]:
         # Files in the order of their turns; half of the tests in real time mostly wait.
         config.option.numprocesses, config.option.dist = 2 * os.cpu_count(), "loadfile"
         config.option.loadscopereorder = False
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    """Tests come in the order of their turns, those of the longest files first. `pytest -p randomly` shuffles all but
-    what tests of one file do with one launched robot, step by step.
-    """
+def pytest_collection_modifyitems(items):
+    """Tests come in the order of their turns, those of the longest files first."""
     items.sort(key=lambda item: (turn_of(item), file_of(item) not in LONGEST))
-    if not config.pluginmanager.hasplugin("randomly"):
-        return
-    places = {}
-    for place, item in enumerate(items):
-        if item.get_closest_marker("ros"):
-            places.setdefault(item.fspath, []).append(place)
-    for of_file in places.values():
-        in_order = sorted((items[place] for place in of_file), key=lambda item: item.place_as_written)
-        for place, item in zip(of_file, in_order, strict=True):
-            items[place] = item
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -230,7 +207,6 @@ def pytest_make_collect_report(collector):
 
 def pytest_itemcollected(item):
     """Mark a test by its folder."""
-    item.place_as_written = next(NUMBERS)
     file = file_of(item)
     names = [file, *map(str, Path(file).parents)]
     marker = next((MARKERS[name] for name in names if name in MARKERS), "pure")

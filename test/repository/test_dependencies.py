@@ -1,4 +1,6 @@
-"""Every import is declared: to pip in setup.py, to rosdep in package.xml."""
+"""Every import is declared: to pip in setup.py, to rosdep in package.xml. Commands that pip puts into everybody's bin
+directory have a prefix; those of colcon are named as for `ros2 run`. Tests of what computes run without ROS.
+"""
 
 import ast
 import functools
@@ -13,7 +15,15 @@ from pathlib import Path
 import pytest
 import setuptools
 from packaging.requirements import Requirement
-from support.ros_names import ROS
+from support import programs
+from support.programs import python
+
+ROS = {
+    "ament_index_python", "builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "launch", "launch_ros", "nav_msgs",
+    "rcl_interfaces", "rclpy", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "tf2_ros",
+    "trajectory_msgs", "visualization_msgs",
+}  # fmt: skip
+
 
 ROOT = Path(__file__).parents[2]
 # Import names that differ from the name pip or rosdep knows.
@@ -37,13 +47,16 @@ PYPI_ONLY = {
     "mujoco",
     "gymnasium",
     "vqf",
-    "mpmath",
     "viser",
     "rosbags",
     "trimesh",
     "playwright",
 }
+
+
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
+
+
 OPTIONAL = {"mujoco", "gymnasium", "casadi"}  # for use
 JETSON = {"Jetson"}  # the boards' own: PCs are not asked for it
 UBUNTU_22_04 = {
@@ -56,10 +69,8 @@ UBUNTU_22_04 = {
     "matplotlib": "3.5.1",
     "pytest": "6.2.5",
     "hypothesis": "6.36.0",
-    "mpmath": "1.2.1",
     "psutil": "5.9.0",
 }
-
 TESTING = "test/support"  # needs the extra `test`
 
 
@@ -142,12 +153,6 @@ def test_rosdep_knows_every_key():
     assert not [key for key in keys if key.endswith("-pip")]  # no Debian package may need one
 
 
-def test_colcon_accepts_package_xml():
-    """A manifest that it refuses, for the form of an address even, is built as a package that is none of ROS."""
-    manifest = pytest.importorskip("catkin_pkg.package").parse_package(str(ROOT / "package.xml"))
-    assert manifest.name == "hexapod_dynamics" and manifest.get_build_type() == "ament_python"
-
-
 def test_package_xml_declares_every_import():
     text = (ROOT / "package.xml").read_text()
     package = ElementTree.fromstring(text)
@@ -170,3 +175,65 @@ def test_every_program_exists(setup):
     for entry in setup["entry_points"]["console_scripts"]:
         module, function = entry.split(" = ")[1].split(":")
         assert callable(getattr(importlib.import_module(module), function))
+
+
+PRINT_COMMANDS = """
+import sys
+import setuptools
+from distutils.core import run_setup
+
+package = run_setup("setup.py", script_args=sys.argv[1:], stop_after="commandline")
+print(*(line.partition(" =")[0] for line in package.entry_points["console_scripts"]))
+"""
+
+
+def commands(*arguments):
+    """Names of the commands that setup.py installs when it is called with these arguments."""
+    call = [sys.executable, "-c", PRINT_COMMANDS, *arguments]
+    return programs.run(*call, cwd=ROOT, check=True).stdout.split()
+
+
+def test_a_wheel_has_no_command_without_the_prefix():
+    assert all(name.startswith("hexapod-") for name in commands("bdist_wheel"))
+
+
+@pytest.mark.parametrize("arguments", [("install", "--prefix", "/nowhere"), ("develop",), ("build",)])
+def test_colcon_installs_the_names_of_ros2_run(arguments):
+    assert {"servos", "gait", "view", "plan", "set_morphology"} <= set(commands(*arguments))
+
+
+def test_a_command_that_needs_ros_2_says_so_in_one_line_where_there_is_none():
+    code = """
+import importlib.util
+import sys
+
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "rclpy" else find(name, *rest)
+sys.modules["rclpy"] = None
+sys.argv = ["hexapod-view"]
+from hexapod_dynamics.ros import start
+
+start.view()
+"""
+    run = python("-c", code)
+    assert run.returncode == 1
+    assert run.stderr.count("\n") == 1, run.stderr
+    assert run.stderr.startswith("hexapod-view: needs ROS 2")
+
+
+def test_only_tests_marked_ros_import_ros():
+    """`pytest -m pure` runs on a machine without ROS."""
+    tests = Path(__file__).parents[1]
+    users = [path for path in tests.rglob("test_*.py") if ROS & imports_of(path)]
+    users += [path for path in tests.rglob("test_*.py") if "\nfrom support.ros_session import" in path.read_text()]
+    assert {path.relative_to(tests).parts[0] for path in users} == {"nodes", "ros"}
+
+
+def test_what_users_import_first_is_loaded_on_its_first_use():
+    code = (
+        "import sys, hexapod_dynamics as package\n"
+        "loaded = [name for name in sys.modules if name.startswith('hexapod_dynamics.')]\n"
+        "print(loaded, *(getattr(package, name).__name__ for name in package.__all__))\n"
+    )
+    done = python("-c", code, check=True)
+    assert done.stdout.split() == ["[]", "Morphology", "Onboard", "Robot", "WholeBodyModel"]

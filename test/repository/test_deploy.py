@@ -1,4 +1,6 @@
-"""What deploy/ promises fits together: files that are named exist, options are those the launch file has."""
+"""What deploy/ promises fits together: files that are named exist, options are those the launch file has. The script
+that prepares a Jetson shows everything, asks, and does what was answered with yes, nothing else.
+"""
 
 import os
 import re
@@ -12,6 +14,8 @@ import pytest
 import setuptools
 import yaml
 from packaging.requirements import Requirement
+from support import programs
+from support.page_commands import ALL, HOST
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -135,12 +139,138 @@ def test_systemd_understands_the_unit(tmp_path):
     (tmp_path / "docker.service").write_text("[Service]\nExecStart=/bin/true\n")  # what is not on this machine
     here = re.sub(r"/usr/s?bin/(docker|nvpmodel|jetson_clocks)\b|/opt/\S+/docker_run\b", "/bin/true", unit)
     (tmp_path / "hexapod.service").write_text(here)
-    done = subprocess.run(
-        ["systemd-analyze", "verify", tmp_path / "hexapod.service"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+    done = programs.run(
+        "systemd-analyze",
+        "verify",
+        tmp_path / "hexapod.service",
+        variables={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
     )
     said = [line for line in done.stderr.splitlines() if "hexapod" in line or "docker" in line]
     assert not said, done.stderr
+
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "jetson_setup"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the script where sudo and getent only write down what they were asked, and tar the names of what it gets."""
+    log = tmp_path / "log"
+    for name in ("sudo", "getent"):
+        stand_in = tmp_path / name
+        taken = f'[ "$1" != tee ] || cat >> {log}\n[ "$1" != tar ] || tar -t > {log}.copied'
+        stand_in.write_text(f'#!/bin/sh\n{taken}\necho {name} "$@" >> {log}\n')
+        stand_in.chmod(0o755)
+
+    def run(*arguments, answers=""):
+        done = programs.run(
+            str(SCRIPT), *arguments, input=answers, variables={"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        )
+        return done, log.read_text() if log.exists() else ""
+
+    return run
+
+
+def test_a_dry_run_shows_all_and_does_nothing(run):
+    done, log = run("--dry-run")
+    assert done.returncode == 0 and log == "" and "nothing was done" in done.stdout
+    model = Path("/proc/device-tree/model")
+    jetson = model.exists() and b"Jetson" in model.read_bytes()
+    assert ("no Jetson" in done.stdout) != jetson
+    steps = "dialout,i2c,gpio udevadm nvgetty jethexa_bringup bus_clk_rate psmisc docker.io hexapod.service"
+    for word in steps.split():
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize("answers", ["", "n\n" * 5, "\n" * 5, "maybe\n" * 5])
+def test_what_is_not_answered_with_yes_is_left_out(run, answers):
+    done, log = run(answers=answers)
+    assert done.returncode == 0 and log == "" and "0 step(s) done" in done.stdout
+
+
+def test_a_yes_does_that_step_only(run):
+    done, log = run(answers="n\nn\ny\nn\nn\n")
+    assert done.returncode == 0 and log == "sudo systemctl disable --now nvgetty\n" and "1 step(s) done" in done.stdout
+
+
+def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run, tmp_path):
+    done, log = run(answers="n\n" * 6 + "y\nn\n")
+    copied = (tmp_path / "log.copied").read_text().splitlines()
+    assert "./package.xml" in copied and "./deploy/docker_run" in copied
+    assert not {name.split("/")[1] for name in copied} & {".ros2_env", "build", "install", "log"}
+    place = "/opt/hexapod_dynamics"
+    assert done.returncode == 0 and "1 step(s) done" in done.stdout
+    assert log.splitlines() == [
+        f"sudo mkdir -p {place}",
+        f"sudo tar -C {place} --no-same-owner -x",
+        # The numbers of the groups that may open the devices; the stand-in for getent prints none.
+        "getent group i2c gpio",
+        "I2C_GROUP=",
+        "GPIO_GROUP=",
+        f"sudo tee {place}/deploy/.env",
+        f"sudo docker build -f {place}/deploy/Dockerfile -t hexapod_dynamics {place}",
+    ]
+    unit = (SCRIPT.parents[1] / "deploy" / "hexapod.service").read_text()
+    assert f"ExecStart={place}/deploy/docker_run\n" in unit
+
+
+# ---- commands of the pages for the robot's computer ------------------------------------------------------------------
+
+COMMANDS = {" ".join(words): line for _, line, words in ALL if words[0] in HOST}
+CONTAINERS = [command for command in COMMANDS if command.startswith(("docker ", "deploy/docker_run"))]
+CLOCKS = ["nvpmodel -m 0", "jetson_clocks"]
+SUDO = '#!/bin/sh\nexec "$@"\n'
+# Into a root file system of its own, in which nothing runs that could be started or reloaded.
+SYSTEMCTL = """#!/bin/bash
+[ "$1" = daemon-reload ] || exec {systemctl} --root="$UNITS" "${{@/#--now/--quiet}}"
+"""
+COPY = '#!/bin/bash\nexec /bin/cp "${1/#\\/opt\\/hexapod_dynamics/.}" "$UNITS$2"\n'
+VENDOR = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+
+
+def test_files_and_containers_of_docker_are_those_of_the_repository():
+    entry = re.search(r'^ENTRYPOINT \["(.*)"\]$', (DEPLOY / "Dockerfile").read_text(), re.M)[1]
+    name = re.search(r"--name (\w+)", (DEPLOY / "docker_run").read_text())[1]
+    images = set()
+    for command in CONTAINERS:
+        for file in re.findall(r"-f (\S+)", command):
+            assert (ROOT / file).is_file(), command
+        if found := re.match(r"docker exec (?:-it )?(\S+) (\S+) ", command):
+            assert found.groups() == (name, entry), command
+        images |= set(re.findall(r"build .*-t (\S+)", command))
+        if command.startswith("docker run"):
+            assert images & set(command.split()), command
+    assert images
+
+
+def test_the_robot_is_started_at_boot_and_gives_way_to_the_vendors_programs(tmp_path):
+    systemctl = shutil.which("systemctl") or pytest.skip("no systemctl here")
+    for name, text in (("sudo", SUDO), ("cp", COPY), ("systemctl", SYSTEMCTL.format(systemctl=systemctl))):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    units = tmp_path / "units" / "etc" / "systemd" / "system"
+    units.mkdir(parents=True)
+    for name in ("jethexa_bringup", "start_app_node"):
+        (units / f"{name}.service").write_text(VENDOR)
+    given = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "UNITS": str(tmp_path / "units")}
+
+    def run(line):
+        return programs.run("bash", "-c", line, cwd=ROOT, env=given)
+
+    def state(name):
+        return run(f"systemctl is-enabled {name}").stdout.strip()
+
+    done = run("{ yes n | head -7; echo y; } | scripts/jetson_setup")
+    assert "1 step(s) done, 0 failed" in done.stdout and state("hexapod") == "enabled", done.stdout + done.stderr
+    for unit, before, after in (("start_app_node", "disabled", "disabled"), ("jethexa_bringup", "disabled", "enabled")):
+        assert state(unit) == before
+        lines = {line for command, line in COMMANDS.items() if unit in command}
+        assert lines and all(run(line).returncode == 0 for line in lines)
+        assert state(unit) == after
+    assert state("hexapod") == "disabled"
+
+
+def test_the_clocks_by_hand_are_those_at_boot():
+    assert set(CLOCKS) <= set(COMMANDS)
+    unit = (DEPLOY / "hexapod.service").read_text()
+    assert re.findall(r"^ExecStartPre=-/usr/s?bin/((?:nvp|jetson).*)$", unit, re.M) == CLOCKS

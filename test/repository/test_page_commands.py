@@ -1,26 +1,30 @@
-"""Every command on the pages is one that there is, and the Python on them runs.
+"""Every command on the pages is one that there is; the Python on them and every program in examples/ run without an
+error.
 
-The program or launch file that gets the words of a command parses them. Nothing is started: a tool's own
-parser reads its words, and the test ends it there. test_page_commands_run.py of the nodes runs them, and
-test_page_commands_host.py those for other programs of the computer.
+The program or launch file that gets the words of a command parses them. Nothing is started: a tool's own parser reads
+its words, and the test ends it there. Those for other programs of the computer: test_deploy.py.
 """
 
 import argparse
 import importlib
 import importlib.util
+import os
 import re
-import subprocess
 
 import numpy as np
 import pytest
 from support.page_commands import ALL, NOT_COMMANDS, PAGES, ROOT
+from support.programs import python, run
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
-
 # Indented lines that are no commands: formulas, what a program prints.
 NO_SHELL = re.compile(r"RM missing: |L\(h, k\) = |C_[0i][0i] = ")
 TOOLS = dict(re.findall(r'"(\w+)": f"\{package_name\}\.([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
+
+
 TOOLS |= {"set_morphology": "tools.set_morphology", "stop": "tools.stop"}
+
+
 NODES = set(
     re.findall(r'^    "(\w+)",$', (ROOT / "setup.py").read_text().partition("NODES")[2].partition(")")[0], re.M)
 )
@@ -126,8 +130,7 @@ def test_every_indented_line_is_a_command_that_is_checked(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_are_ones_that_there_are(page, parse_only):
     lines = [line for on, line, _ in ALL if on == page]
-    done = subprocess.run(["bash", "-n"], input="\n".join(re.sub(r"<[^>]*>", "x", line) for line in lines), text=True,
-                          capture_output=True)  # fmt: skip
+    done = run("bash", "-n", input="\n".join(re.sub(r"<[^>]*>", "x", line) for line in lines))
     assert done.returncode == 0, done.stderr
     for on, line, words in ALL:
         if on != page or NOT_COMMANDS.search(line):
@@ -175,3 +178,23 @@ def test_the_python_on_a_page_runs(code, monkeypatch):
              "standing": None, "time": 0.0, "targets": np.zeros(18), "joint": 0,
              "angle": 0.0, "up": np.array([0.0, 0.0, 1.0]), "setpoints": np.zeros(18)}  # fmt: skip
     exec(compile(code, "page", "exec"), given)
+
+
+# identify_from_bag runs in test_identify_tool.py, which reads the bag that it writes.
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "identify_from_bag")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(path):
+    if path.stem == "learn_to_walk":
+        pytest.importorskip("gymnasium")  # of the extra `test`
+    done = python(
+        "-W",
+        "error::DeprecationWarning:__main__",
+        str(path),
+        timeout=300,
+        variables={"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+    )
+    assert done.returncode == 0, done.stderr
+    complaints = [line for line in done.stderr.splitlines() if "compiling the model for this machine" not in line]
+    assert complaints == [] and len(done.stdout.splitlines()) >= 3, done.stderr

@@ -1,15 +1,26 @@
-"""Pages of docs/: named paths and pages exist, links lead somewhere, user pages are short, results complete."""
+"""Pages of docs/: named paths and pages exist, links lead somewhere; what is written from data or from the list of
+parameters is up to date. Layouts for RViz, Foxglove and PlotJuggler are valid, and their topics are those of the nodes.
 
+None of the three programs is here; their formats are those of their sources: Lichtblick (the open Foxglove)
+ThreeDeeRender/IRenderer.ts, Urdfs.ts, Grids.ts, CurrentLayoutContext/actions.ts; PlotJuggler plot_docker.cpp and
+mainwindow.cpp; plotjuggler-ros-plugins parser_configuration.cpp; RViz's plugins_description.xml.
+"""
+
+import importlib.util
+import json
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import yaml
 from support.page_commands import PAGES
+
+from hexapod_dynamics.tools.parameter_files import COMMAND, generate_files
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the pages are in the source tree only")
-
 FOLDERS = (
     "hexapod_dynamics",
     "ros2_tools",
@@ -73,3 +84,63 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
             titles = re.findall(r"^#+ (.*)$", goal.read_text(encoding="utf-8"), re.M)
             slugs = {re.sub(r"[^\w\s-]", "", title.lower()).strip().replace(" ", "-") for title in titles}
             assert heading in slugs, f"{page.name}: {target}#{heading}"
+
+
+CONFIG = ROOT / "config"
+PUBLISHED = re.findall(r"`([a-z_/]+)`", "".join(re.findall(r"^\| `.*", (ROOT / "docs/nodes.md").read_text(), re.M)))
+
+
+def of_rviz():
+    displays = yaml.safe_load((CONFIG / "hexapod.rviz").read_text())["Visualization Manager"]["Displays"]
+    return {d[key]["Value"] for d in displays for key in ("Topic", "Description Topic") if key in d}
+
+
+def of_foxglove():
+    panels = json.loads((CONFIG / "foxglove_layout.json").read_text())["configById"]
+    scene = panels["3D!hexapod"]
+    plotted = [path["value"].split(".")[0] for panel in panels.values() for path in panel.get("paths", ())]
+    urdfs = [layer["topic"] for layer in scene["layers"].values() if "topic" in layer]
+    tables = [panel["topicToRender"] for panel in panels.values() if "topicToRender" in panel]
+    return {*scene["topics"], *plotted, *urdfs, *tables}
+
+
+def of_plotjuggler():
+    return {
+        curve.get(key)
+        for curve in ET.parse(CONFIG / "plotjuggler_layout.xml").iter("curve")
+        for key in ("curve_x", "name")
+        if "/" in curve.get(key, "")
+    }
+
+
+@pytest.mark.parametrize("topics", [of_rviz, of_foxglove, of_plotjuggler])
+def test_every_topic_of_a_layout_is_published(topics):
+    shown = topics()
+    assert len(shown) >= 3
+    for topic in shown:
+        assert any(re.match(rf"/?{name}(/|$)", topic) for name in PUBLISHED), f"nobody publishes {topic}"
+
+
+@pytest.mark.parametrize("name", generate_files())
+def test_a_file_that_is_written_from_the_list_is_up_to_date(name):
+    assert (ROOT / name).read_text(encoding="utf-8") == generate_files()[name], f"{name}: run {COMMAND}"
+
+
+@pytest.fixture(scope="module")
+def results():
+    spec = importlib.util.spec_from_file_location("results", ROOT / "benchmark" / "results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", sorted({*DOCS.glob("results/*.md")} - {DOCS / "results/newcomers.md"}), ids=str)
+def test_a_page_has_the_numbers_of_its_data(page, results):
+    text, data = page.read_text(encoding="utf-8"), json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    assert results.page_with_table(page) == text, "python benchmark/results.py writes it anew"
+    assert {row["run"] for row in data["rows"]} <= set(data["runs"])
+    for name, run in data["runs"].items():
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", run["date"]), name
+        assert run["commit"] and run["command"], name
+    for row in data["rows"]:
+        assert row["what"] and any(row["measured"]), row

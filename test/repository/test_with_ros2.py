@@ -167,13 +167,6 @@ def test_what_tests_need_is_installed_by_the_first_command_that_runs_them(checko
             (checkout.root / ".ros2_env" / name).unlink()
 
 
-def test_what_tests_need_is_installed_while_the_package_is_built(checkout):
-    assert checkout.run("true", WITH_ROS2_TESTS="1")[0] == 0
-    assert checkout.calls() == [*ALL, "pip pytest"]
-    checkout.run("pytest")
-    assert checkout.calls_path.read_text() == ""
-
-
 def test_what_is_compiled_lies_beside_its_source_and_nothing_older(checkout):
     old = checkout.root / "hexapod_dynamics/no_longer_a_kernel.so"
     old.touch()
