@@ -21,14 +21,15 @@ def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_is_made_is_closed_to_others_whatever_the_umask(base):
+def test_what_is_made_is_closed_to_others_whatever_the_umask(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(base := tmp_path / "above" / "runtime"))
     before = os.umask(0)
     try:
         made = runtime_directory.private_directory("a", "b")
     finally:
         os.umask(before)
     assert made == base / "a" / "b"
-    assert [mode(path) for path in (base, base / "a", made)] == [0o700] * 3
+    assert [mode(path) for path in (base.parent, base, base / "a", made)] == [0o755, 0o700, 0o700, 0o700]
 
 
 def test_what_others_could_only_read_is_closed(base):
@@ -153,13 +154,3 @@ def test_a_directory_below_one_of_another_user_is_refused(tmp_path, monkeypatch)
 def test_a_session_that_is_no_name_is_refused(session):
     with pytest.raises(UnsafePathError, match="letters, digits"):
         runtime_directory.check_session(session)
-
-
-def test_the_umask_does_not_open_the_directories_above(tmp_path, monkeypatch):
-    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path / "a" / "b" / "run"))
-    before = os.umask(0)
-    try:
-        runtime_directory.private_directory()
-    finally:
-        os.umask(before)
-    assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o755

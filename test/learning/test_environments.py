@@ -1,10 +1,8 @@
 """Environments of Gymnasium: its own checks, seeds, damage at random times, many robots at once, refusals by name."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from support.programs import python
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -178,6 +176,6 @@ def test_a_wrong_action_is_refused(action):
 
 def test_without_gymnasium_the_error_names_the_install_line():
     program = "import sys; sys.modules['gymnasium'] = None; import hexapod_dynamics.learning"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = python("-c", program)
     assert done.returncode != 0
     assert "HexapodError" in done.stderr and "pip install 'hexapod_dynamics[learning]'" in done.stderr

@@ -1,18 +1,33 @@
-"""The robot's YAML file: what it says is what the Robot has, and what cannot be is refused by name."""
+"""The robot's YAML file: what it says is what the Robot has, and what cannot be is refused by name; which servo moves
+which joint.
+"""
 
 import copy
+import dataclasses
 import math
 import pickle
+import runpy
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 import yaml
+from support.jethexa import ROBOT, WHOLE
+from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Link, Robot, Servo
+from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
+from hexapod_dynamics.estimation import DamageDetector
+from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.onboard import Onboard
+from hexapod_dynamics.onboard.simulation import OnboardSimulation
+from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Morphology, Robot, Servo
+from hexapod_dynamics.robot.geometry import LinkGeometry
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
+from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, simulate_many
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 JETHEXA = yaml.safe_load(jethexa_path().read_text())
@@ -149,3 +164,199 @@ def test_a_robot_is_its_own_copy_and_survives_pickle():
     robot = Robot.jethexa()
     assert copy.copy(robot) is copy.deepcopy(robot) is robot
     assert pickle.loads(pickle.dumps(robot)) == robot
+
+
+GAITS = (TripodGait, AdaptiveGait)
+
+
+@pytest.mark.parametrize("stranger", ["config/jethexa.yaml", None, WHOLE], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [
+        Morphology.whole,
+        WholeBodyModel,
+        Simulator,
+        MujocoSimulator,
+        Predictor,
+        Observer,
+        DamageDetector,
+        *(lambda robot, kind=kind: kind().bind(robot) for kind in GAITS),
+    ],
+)
+def test_what_is_no_robot_is_refused(make, stranger):
+    with pytest.raises(HexapodError, match=r"robot: .* a Robot needed \(Robot.load"):
+        make(stranger)
+
+
+@pytest.mark.parametrize(
+    "adopt",
+    [
+        lambda morphology: Simulator(ROBOT, morphology, gait=TripodGait()),
+        Simulator(ROBOT).set_morphology,
+        Predictor(ROBOT).set_morphology,
+        Observer(ROBOT).set_morphology,
+        DamageDetector(ROBOT).set_morphology,
+        *(kind().bind(ROBOT).set_morphology for kind in GAITS),
+    ],
+)
+def test_what_is_no_morphology_is_refused(adopt):
+    with pytest.raises(HexapodError, match=r"morphology: 'RM' given, a Morphology needed .*Morphology.whole"):
+        adopt("RM")
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Simulator(ROBOT, gait="auto"), "gait: 'auto' given, a Gait needed .*make_gait"),
+        (lambda: Simulator(ROBOT, gait=TripodGait), "gait: .*class.* a Gait needed"),
+        (lambda: simulate_many(ROBOT, [WHOLE], 0.1, gait="auto"), "gait: 'auto' given"),
+        (lambda: Simulator(ROBOT, truth="servos=real"), "truth: .* a Truth needed"),
+        (lambda: Simulator(ROBOT, ground="flat"), "ground: .* a Ground needed"),
+        (lambda: Simulator(ROBOT).command_joint(18, 0.1, 0.1), "joint: 18 given"),
+        (lambda: Simulator(ROBOT).command_joint(-1, 0.1, 0.1), "joint: -1 given"),
+        (lambda: Simulator(ROBOT).load_joint("tibia_joint_LF", False), "joint: 'tibia_joint_LF' given"),
+        (lambda: Simulator(ROBOT).command("stand", 0.1), "targets: 'stand'"),
+        (lambda: OnboardSimulation("jethexa"), "onboard: .* an? Onboard needed"),
+        (lambda: OnboardSimulation(Onboard(ROBOT), "bullet"), "physics: .*'bullet'.*mujoco"),
+    ],
+)
+def test_what_else_is_of_another_kind_is_refused(make, named):
+    with pytest.raises(HexapodError, match=named):
+        make()
+
+
+MAP = ServoMap.from_robot(Robot.jethexa())
+
+
+def test_the_map_is_the_robots():
+    names = dict(zip(MAP.joint_names, zip(MAP.ids, MAP.directions, strict=True), strict=True))
+    assert names["coxa_joint_LF"] == (5, -1) and names["tibia_joint_RR"] == (14, 1)
+    assert names["femur_joint_LM"] == (9, -1)
+    # The vendor's default stance in counts.
+    front, middle, rear = (0.1712, 0.7384, -0.5746), (0.0, 0.7436, -0.5952), (-0.1712, 0.7384, -0.5746)
+    stance = np.array([*front, *middle, *rear] * 2)
+    vendor = [459, 323, 637, 500, 322, 642, 540, 323, 637, 459, 676, 362, 500, 677, 357, 540, 676, 362]
+    counts = np.array([BUS_SERVO.count(angle) for angle in MAP.servo_angles(stance)])
+    assert np.abs(counts - vendor).max() <= 1  # the vendor truncates, we round
+    assert np.allclose(MAP.quantise(stance), stance, atol=0.5 / BUS_SERVO.per_radian + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ids", "directions", "zeros"),
+    [((1,), (1, 1), ()), ((1, 2), (1,), ()), ((1, 2, 3), (1, 1), ()), ((1, 2), (1, 1), (0.1,))],
+)
+def test_a_map_needs_one_id_direction_and_zero_per_joint(ids, directions, zeros):
+    with pytest.raises(DeviceError, match=f"2 joints, {len(ids)} servo ids, {len(directions)} directions.*one of each"):
+        ServoMap(("a", "b"), ids, directions, zeros)
+
+
+FILE = Path(__file__).parents[2] / "config" / "jethexa_by_positions.py"
+POSITIONS = runpy.run_path(str(FILE))
+coxa, femur, tibia = (POSITIONS[name] for name in ("coxa", "femur", "tibia"))
+COXA, FEMUR = POSITIONS["COXA"], POSITIONS["FEMUR"]
+TOLERANCE = 1e-9  # the issue's
+
+
+def shin(q, point):
+    """A prismatic shin, drawn out of the tibia by q[3]."""
+    x, y, z = point
+    return tibia(q, (0.1 + x + q[3], y, z))
+
+
+def test_the_jethexa_by_positions_equals_the_jethexa_by_screws():
+    robot, ours = Robot.jethexa(), Robot.load(FILE)
+    assert ours.joint_names == robot.joint_names
+    rng = np.random.default_rng(0)
+    models = [
+        (WholeBodyModel(each), Morphology.whole(each).without("RM").without("LM.femur")) for each in (robot, ours)
+    ]
+    q, nu, nudot = rng.uniform(-1, 1, 18), rng.normal(size=6 + 13), rng.normal(size=6 + 13)
+    rotation = pin.exp3(rng.normal(size=3))
+    results = [
+        (
+            model.coriolis_matrix(q, nu, hurt),
+            model.tip_jacobian("LF", q, hurt),
+            model.inverse_dynamics(rotation, q, nu, nudot, hurt),
+        )
+        for model, hurt in models
+    ]
+    for theirs, mine in zip(*results, strict=True):
+        assert np.allclose(mine, theirs, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def sliding_leg(name="A", **mount):
+    inertia = np.diag([1e-5, 1e-4, 1e-4])
+    links = [
+        LinkGeometry("coxa", coxa, 0.02, COXA, inertia),
+        LinkGeometry("femur", femur, 0.07, FEMUR, inertia),
+        LinkGeometry("tibia", tibia, 0.06, 0.1, inertia),
+        LinkGeometry("shin", shin, 0.05, 0.06, inertia, lower=0.0, upper=0.05),
+    ]
+    return Leg.from_geometry(
+        name, links, mount_rotation=mount.get("rotation", np.eye(3)), mount_position=mount.get("position", np.zeros(3))
+    )
+
+
+def test_a_leg_with_a_prismatic_shin_goes_into_the_whole_body_model():
+    turns = [pin.exp3(np.array([0, 0, angle])) for angle in (0.5, 2.0, 4.0, 5.5)]
+    legs = tuple(sliding_leg(f"L{i}", rotation=turn, position=turn @ [0.1, 0, 0]) for i, turn in enumerate(turns))
+    robot = dataclasses.replace(Robot.jethexa(), legs=legs)
+    assert [joint.kind for joint in legs[0].joints] == ["revolute"] * 3 + ["prismatic"]
+    whole, rng = Morphology.whole(robot), np.random.default_rng(1)
+    q, nu, nudot = rng.uniform(0, 0.05, 16), rng.normal(size=22), rng.normal(size=22)
+    rotation = pin.exp3(rng.normal(size=3))
+    theirs = PinocchioRobot(whole)
+    reference = pin.rnea(theirs.model, theirs.data, theirs.configuration(rotation, q), nu, nudot)
+    ours = WholeBodyModel(robot).inverse_dynamics(rotation, q, nu, nudot, whole)
+    assert np.allclose(ours, reference, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def geometry(place, **change):
+    return LinkGeometry(
+        **{"name": "odd", "place": place, "mass": 0.1, "length": 0.1, "inertia": np.diag([1e-5, 1e-4, 1e-4]), **change}
+    )
+
+
+@pytest.mark.parametrize(
+    "places, needle",
+    [
+        ([], "no links"),
+        ([lambda q, p: (p[0] + 2 * q[0], p[1], p[2])], "moves it by 2 m"),
+        ([lambda q, p: coxa([2 * q[0]], p)], "turns it by 2 rad"),
+        ([lambda q, p: (2 * p[0], p[1], p[2])], "rigid body"),
+        ([lambda q, p: (p[0] + q[0], p[1])], "2 coordinates"),
+        ([lambda q, p: (p[0] + q[1], p[1], p[2])], "fails"),
+        ([lambda q, p: coxa(q, (p[0] + 0.1, p[1], p[2]))], "off its joint"),
+        ([lambda q, p: (p[0] + q[0] ** 2 + q[0], p[1], p[2])], "one fixed screw motion"),
+        ([coxa, lambda q, p: (p[0], p[1] + q[1], p[2])], "one fixed screw motion"),
+        ([lambda q, p: (p[0], p[1], p[2])], "moves it by 0 m"),
+    ],
+)
+def test_positions_that_make_no_leg_are_refused_by_name(places, needle):
+    with pytest.raises(RobotError, match=needle):
+        Leg.from_geometry(
+            "A", [geometry(place) for place in places], mount_rotation=np.eye(3), mount_position=np.zeros(3)
+        )
+
+
+@pytest.mark.parametrize("mount", [{"rotation": "upright"}, {"position": [1.0, None, "x"]}])
+def test_a_mount_that_is_not_made_of_numbers_is_refused_by_name(mount):
+    """It was a ValueError of numpy, which named neither the leg nor the field."""
+    with pytest.raises(RobotError, match=f"leg L.mount_{next(iter(mount))}: .* given, an array of shape"):
+        sliding_leg("L", **mount)
+
+
+@pytest.mark.parametrize(
+    "text, needle",
+    [
+        (None, "no such file"),
+        ("def spider(): pass", r"robot\.py: defines no function robot\(\)"),
+        ("def robot():\n    return 3", "returns int"),
+    ],
+)
+def test_a_program_that_makes_no_robot_is_refused(tmp_path, text, needle):
+    path = tmp_path / "robot.py"
+    if text:
+        path.write_text(text)
+    with pytest.raises(RobotError, match=needle):
+        Robot.load(path)

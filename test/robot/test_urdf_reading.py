@@ -1,18 +1,31 @@
-"""Robots read from URDF have the dynamics that Pinocchio reads from the same text."""
+"""Robots read from URDF have the dynamics that Pinocchio reads from the same text; the URDF of a robot, loaded by
+programs that nobody here wrote, is the robot; its <ros2_control> tag has each joint that moves, with its limits.
+"""
 
+import dataclasses
+import re
+import shutil
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
+import yaml
+from support.jethexa import ROBOT, WHOLE
+from support.pinocchio_robot import PinocchioRobot
+from support.programs import run
+from support.random_robots import random_robot
 from support.urdf_agreement import compare_with_pinocchio
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.robot.ros2_control import HARDWARE, add_ros2_control, controllers_yaml
 from hexapod_dynamics.se3 import rotation_about
 from hexapod_dynamics.view.scene import read_description
 
 ROBOTS = Path(__file__).parents[1] / "robots"
-
 # A body whose centre of mass is off its frame, a mast that is fixed to it, two legs of 2 and 3 joints with feet.
 SPIDER = """<robot name="spider">
 <link name="trunk"><inertial><origin xyz="0.02 -0.01 0.03" rpy="0.1 0 0.2"/><mass value="2"/>
@@ -119,3 +132,133 @@ def test_what_is_no_legged_robot_is_refused_by_name(text, legs, named):
         Robot.from_urdf(text, legs)
     for part in named:
         assert part in str(refusal.value)
+
+
+MORPHOLOGIES = {
+    "whole": WHOLE,
+    "leg gone": WHOLE.without("RM"),
+    "link gone": WHOLE.without("LM.femur"),
+    "locked": WHOLE.locked("RF.tibia", 0.4).locked("LF.coxa", -0.3),
+    "broken": WHOLE.broken("LF.tibia", 0.5),
+}
+
+
+@pytest.mark.parametrize("name", MORPHOLOGIES)
+def test_pinocchio_reads_the_same_dynamics(name, tmp_path):
+    """1e-9 relative: numbers are written with all digits, what is left are the roll-pitch-yaw angles of URDF."""
+    (tmp_path / "robot.urdf").write_text(ROBOT.to_urdf(MORPHOLOGIES[name]))
+    _, worst = compare_with_pinocchio(tmp_path / "robot.urdf", MORPHOLOGIES[name])
+    assert worst.max() < 1e-9
+
+
+@pytest.mark.skipif(shutil.which("check_urdf") is None, reason="sudo apt install liburdfdom-tools")
+@pytest.mark.parametrize("name", MORPHOLOGIES)
+def test_check_urdf_finds_one_tree_below_base_link(name, tmp_path):
+    file = tmp_path / "robot.urdf"
+    file.write_text(ROBOT.to_urdf(MORPHOLOGIES[name]))
+    done = run("check_urdf", str(file), timeout=20)
+    assert done.returncode == 0 and "Successfully Parsed XML" in done.stdout, done.stdout + done.stderr
+    assert "root Link: base_link has " in done.stdout
+    listed = set(re.findall(r"child\(\d+\):\s+(\S+)", done.stdout))
+    assert listed == set(LinkTree(ROBOT, MORPHOLOGIES[name]).children)
+
+
+def test_the_tree_has_a_foot_for_each_leg_and_limits_of_the_servos():
+    root = ET.fromstring(ROBOT.to_urdf(WHOLE.without("RM", "LM.tibia")))
+    links = {link.get("name") for link in root.iter("link")}
+    assert {f"foot_{leg}" for leg in ROBOT.leg_names if leg != "RM"} <= links
+    assert not {"foot_RM", "coxa_link_RM", "tibia_link_LM"} & links
+    limit = root.find("joint[@name='femur_joint_LF']/limit")
+    assert float(limit.get("upper")) == ROBOT.legs[0].joints[1].upper
+    assert float(limit.get("effort")) == ROBOT.servo.torque_limit
+
+
+OTHER = Robot.load(Path(__file__).parents[1] / "robots" / "octopod.yaml")
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: ROBOT.to_urdf("whole"), ("morphology", "'whole'")),
+        (lambda: ROBOT.to_mjcf("whole"), ("morphology", "'whole'")),
+        (lambda: ROBOT.to_urdf(Morphology.whole(OTHER)), ("morphology", OTHER.name, "jethexa")),
+        (lambda: ROBOT.to_mjcf(Morphology.whole(OTHER)), ("morphology", OTHER.name, "jethexa")),
+        (lambda: ROBOT.to_mjcf(timestep=0.0), ("timestep", "0.0", "> 0")),
+        (lambda: ROBOT.to_mjcf(friction=-1.0), ("friction", "-1.0", ">= 0")),
+        (lambda: ROBOT.to_mjcf(payload=float("nan")), ("payload", "nan")),
+        (lambda: ROBOT.to_mjcf(payload_position=(0.0, 1.0)), ("payload_position", "(2,)", "(3,)")),
+        (lambda: ROBOT.to_mjcf(rotor_inertia="x"), ("rotor_inertia", "'x'")),
+        (lambda: ROBOT.to_mjcf(extra="<geom"), ("extra", "'<geom'", "XML")),
+        (lambda: random_robot(np.random.default_rng(0), 2, 4).to_mjcf(), ("j2_L0", "helical")),
+        (lambda: random_robot(np.random.default_rng(0), 2, 4).to_urdf(), ("j2_L0", "helical")),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_name(call, named):
+    with pytest.raises(RobotError) as refusal:
+        call()
+    for part in named:
+        assert part in str(refusal.value)
+
+
+def test_a_locked_joint_is_fixed_and_red():
+    root = ET.fromstring(ROBOT.to_urdf(WHOLE.locked("RF.tibia", 0.4)))
+    assert root.find("joint[@name='tibia_joint_RF']").get("type") == "fixed"
+    assert {v.get("name") for v in root.findall("link[@name='tibia_link_RF']/visual/material")} == {"locked"}
+    assert "locked" not in {v.get("name") for v in root.findall("link[@name='tibia_link_LF']/visual/material")}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_feet_are_where_pinocchio_has_them(seed):
+    """1e-12 m: both multiply a handful of matrices of order one."""
+    q = np.random.default_rng(seed).uniform(-1.0, 1.0, 18)
+    morphology = WHOLE.without("RM", "LM.tibia").locked("RF.tibia", 0.4).broken("LF.tibia", 0.5)
+    model = PinocchioRobot(morphology)
+    pin.framesForwardKinematics(model.model, model.data, model.configuration(np.eye(3), q))
+    ours = LinkTree(ROBOT, morphology).base_poses(q)
+    assert "foot_RM" not in ours
+    for leg in ("LF", "LM", "LR", "RR", "RF"):
+        theirs = model.data.oMf[model.tips[leg]].homogeneous
+        np.testing.assert_allclose(ours[f"foot_{leg}"], theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("hardware", HARDWARE)
+def test_each_joint_that_moves_has_its_limits_and_interfaces(hardware):
+    morphology = WHOLE.without("RM").locked("LF.tibia", 0.3)
+    system = ET.fromstring(add_ros2_control(ROBOT.to_urdf(morphology), ROBOT, hardware)).find("ros2_control")
+    assert system.get("type") == "system" and system.find("hardware/plugin").text == HARDWARE[hardware][0]
+    named = [joint.get("name") for joint in system.findall("joint")]
+    assert named == [name for name in ROBOT.joint_names if "RM" not in name and name != "tibia_joint_LF"]
+    limits = {joint.name: (joint.lower, joint.upper) for joint in ROBOT.joints}
+    for joint in system.findall("joint"):
+        command = joint.find("command_interface")
+        assert command.get("name") == "position"
+        found = {param.get("name"): float(param.text) for param in command}
+        assert (found["min"], found["max"]) == limits[joint.get("name")]
+        assert [state.get("name") for state in joint.findall("state_interface")] == ["position", "velocity"]
+
+
+def test_a_joint_without_limits_has_none():
+    legs = [
+        dataclasses.replace(
+            leg, joints=(dataclasses.replace(leg.joints[0], lower=-np.inf, upper=np.inf), *leg.joints[1:])
+        )
+        for leg in ROBOT.legs
+    ]
+    free = dataclasses.replace(ROBOT, legs=legs)
+    system = ET.fromstring(add_ros2_control(free.to_urdf(), free, "mock")).find("ros2_control")
+    bounded = [len(joint.findall("command_interface/param")) for joint in system.findall("joint")]
+    assert bounded == [0, 2, 2] * 6
+
+
+def test_a_reader_of_the_model_is_not_disturbed():
+    assert Robot.from_urdf(add_ros2_control(ROBOT.to_urdf(), ROBOT, "mock")).joint_names == ROBOT.joint_names
+
+
+def test_the_controllers_have_the_robots_joints_in_its_order():
+    read = yaml.safe_load(controllers_yaml(ROBOT))
+    kinds = read["controller_manager"]["ros__parameters"]
+    for name, section in read.items():
+        if name == "controller_manager":
+            continue
+        assert kinds[name]["type"].split("/")[0] in name + "forward_command_controller"
+        assert section["ros__parameters"]["joints"] == list(ROBOT.joint_names)
