@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
 from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection import DetectorSettings
 from hexapod_dynamics.errors import HexapodError, ParameterError
@@ -54,7 +54,9 @@ class DamageDetectorNode(RobotNode):
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
-        self.subscribe_commands(lambda age, angles, _: self.detection.command(_monotonic_time(age), angles))
+        self.subscribe_commands(
+            lambda age, angles, _: self.detection.command(_monotonic_time(age), angles), COMMAND_TIMEOUT
+        )
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.loop.subscribe(DiagnosticArray, "/diagnostics", self._on_diagnostics, QoSProfile(depth=20))

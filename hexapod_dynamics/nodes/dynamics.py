@@ -12,7 +12,7 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
-from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
 from hexapod_dynamics.nodes.messages import format_pose
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
 from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
@@ -55,7 +55,7 @@ class DynamicsNode(RobotNode):
         poll_period = period if period <= 0.02 else 0.0
         self._longest = max(1.0 / rate, poll_period)  # [s] between two predictions of which only the torques are used
         self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=poll_period)
-        self.subscribe_commands(self._on_command)
+        self.subscribe_commands(self._on_command, COMMAND_TIMEOUT)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         # While no driver publishes the time of each reading, the stamp is the time of measurement of all joints.

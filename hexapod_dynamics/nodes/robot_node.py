@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from builtin_interfaces.msg import Time
-from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values
 from hexapod_dynamics.onboard.inputs import (
@@ -70,11 +69,12 @@ class RobotNode(GuardedNode):
         """Call accept(following): whether `servos` executes commands, now and at each change."""
         self.create_subscription(Bool, "servos/following", lambda message: accept(message.data), LATCHED)
 
-    def subscribe_commands(self, accept: Callable[[float, np.ndarray, np.ndarray], object]) -> None:
+    def subscribe_commands(self, accept: Callable[[float, np.ndarray, np.ndarray], object], timeout: float) -> None:
         """Call accept(age [s], angles (n,) [rad], NaN: none, rates (n,) [rad/s]) for each of `joint_commands` that
-        `servos` executes, by the same rules; one that is refused is a fault.
+        `servos` executes, by the same rules; one that is refused is a fault. timeout [s]: without commands, after which
+        another source is followed.
         """
-        topic, one = "joint_commands", SourceLock(COMMAND_TIMEOUT)
+        topic, one = "joint_commands", SourceLock(timeout)
 
         def receive(message: JointState) -> None:
             age, names = compute_age(message.header.stamp), message.name
