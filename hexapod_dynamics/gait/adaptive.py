@@ -232,7 +232,8 @@ class AdaptiveGait(Gait):
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Process the measured attitude of the body: for the yaw hold and the tilt reflex."""
-        require_finite(roll=roll, pitch=pitch, yaw=yaw)
+        if not (type(roll) is type(pitch) is type(yaw) is float and 0.0 * (roll + pitch + yaw) == 0.0):  # in each tick
+            require_finite(roll=roll, pitch=pitch, yaw=yaw)
         self.terrain.sense(roll, pitch, yaw)
 
     def sense_force(self, x: float, y: float, z: float) -> None:

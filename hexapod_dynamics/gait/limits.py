@@ -33,8 +33,7 @@ PERIODS = {
     "climb": (1.7, 2.0, 2.4, 2.8),
     "row": (1.0, 1.2, 1.4, 1.6),
 }
-# Settings that are replaced by those of the plan, in this order, if the remaining legs cannot step on the spot with
-# them.
+# Settings that those of the plan replace, in this order, if the remaining legs cannot step on the spot with them.
 GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
 LIMIT_EVERY = 1.0  # [s] after which a command may be limited again for another slope
 NO_WAY = (

@@ -100,6 +100,7 @@ def test_in_a_state_directory_stop_and_damage_outlast_the_launch(probe, tmp_path
         robot.wait(lambda: said("servos").level == DiagnosticStatus.OK and morphology(), 180, "it stands")
         assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        robot.wait((place / "gait.json").exists, 60, "gait has begun")
         robot.launch.interrupt()
         robot.launch.end()
         assert {file.name for file in place.iterdir()} == {"damage_manager.json", "gait.json", "servos.json"}
