@@ -21,7 +21,7 @@ from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_to_parameters,
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology
 
-# What issue and papers ask for. Both sides round at 1e-16; forward dynamics loses the mass matrix's condition number.
+# What the papers ask for. Both sides round at 1e-16; forward dynamics loses the mass matrix's condition number.
 TOLERANCE = 1e-9
 MODEL = WholeBodyModel(ROBOT)
 ROBOTS = 54  # of every family with 4, 6 and 8 legs, two in three of them damaged

@@ -25,7 +25,7 @@ from hexapod_dynamics.papers.hollerbach_operations import (
 )
 from hexapod_dynamics.papers.nth_order import FloatingBase, closed_form, recursive
 
-TOLERANCE = 1e-8  # the issue's, relative; observed 1e-11
+TOLERANCE = 1e-8  # relative; observed 1e-11
 ORDER = 6
 STEP = 0.02  # [s] of central differences of order 8
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
@@ -128,7 +128,7 @@ def test_lemma_3_is_the_derivative_of_the_mass_matrix(family):
         np.testing.assert_allclose(given, expected, rtol=0, atol=1e-10 * max(1e-3, np.abs(expected).max()))
 
 
-EQUAL = 1e-10  # the issue's; observed 3e-15
+EQUAL = 1e-10  # observed 3e-15
 
 
 @pytest.mark.parametrize("n", range(1, 13))

@@ -24,7 +24,7 @@ from hexapod_dynamics.papers.partial_lagrangian_examples import (
     slider,
 )
 
-TOLERANCE = 1e-6  # the issue's, on the joint variables [rad, m]
+TOLERANCE = 1e-6  # on the joint variables [rad, m]
 
 
 class PointMasses:

@@ -18,16 +18,14 @@ from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
-from hexapod_dynamics.estimation import DamageDetector
-from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.simulation import OnboardSimulation
 from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Morphology, Robot, Servo
 from hexapod_dynamics.robot.geometry import LinkGeometry
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
-from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, simulate_many
+from hexapod_dynamics.simulation import Simulator, simulate_many
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 JETHEXA = yaml.safe_load(jethexa_path().read_text())
@@ -166,44 +164,6 @@ def test_a_robot_is_its_own_copy_and_survives_pickle():
     assert pickle.loads(pickle.dumps(robot)) == robot
 
 
-GAITS = (TripodGait, AdaptiveGait)
-
-
-@pytest.mark.parametrize("stranger", ["config/jethexa.yaml", None, WHOLE], ids=str)
-@pytest.mark.parametrize(
-    "make",
-    [
-        Morphology.whole,
-        WholeBodyModel,
-        Simulator,
-        MujocoSimulator,
-        Predictor,
-        Observer,
-        DamageDetector,
-        *(lambda robot, kind=kind: kind().bind(robot) for kind in GAITS),
-    ],
-)
-def test_what_is_no_robot_is_refused(make, stranger):
-    with pytest.raises(HexapodError, match=r"robot: .* a Robot needed \(Robot.load"):
-        make(stranger)
-
-
-@pytest.mark.parametrize(
-    "adopt",
-    [
-        lambda morphology: Simulator(ROBOT, morphology, gait=TripodGait()),
-        Simulator(ROBOT).set_morphology,
-        Predictor(ROBOT).set_morphology,
-        Observer(ROBOT).set_morphology,
-        DamageDetector(ROBOT).set_morphology,
-        *(kind().bind(ROBOT).set_morphology for kind in GAITS),
-    ],
-)
-def test_what_is_no_morphology_is_refused(adopt):
-    with pytest.raises(HexapodError, match=r"morphology: 'RM' given, a Morphology needed .*Morphology.whole"):
-        adopt("RM")
-
-
 @pytest.mark.parametrize(
     ("make", "named"),
     [
@@ -254,7 +214,7 @@ FILE = Path(__file__).parents[2] / "config" / "jethexa_by_positions.py"
 POSITIONS = runpy.run_path(str(FILE))
 coxa, femur, tibia = (POSITIONS[name] for name in ("coxa", "femur", "tibia"))
 COXA, FEMUR = POSITIONS["COXA"], POSITIONS["FEMUR"]
-TOLERANCE = 1e-9  # the issue's
+TOLERANCE = 1e-9
 
 
 def shin(q, point):

@@ -182,9 +182,8 @@ class Calibration:
     accel: np.ndarray
 
 
-MOST_OFFSET = (
-    2.0  # [m/s^2] of an accelerometer: an MPU6050 has up to 1.05 (datasheet), an inclination of 5 degrees 0.85
-)
+# [m/s^2] of an accelerometer: an MPU6050 has up to 1.05 (datasheet), an inclination of 5 degrees adds 0.85.
+MOST_OFFSET = 2.0
 
 
 def compute_offsets(samples: Sequence[Sequence[float]], up: npt.ArrayLike | None = None) -> Calibration:

@@ -202,7 +202,7 @@ def test_a_damaged_legs_chain_has_what_is_left():
     assert np.isclose(chain.masses.sum(), whole.masses.sum() - 0.055)
 
 
-TOLERANCE = 1e-9  # the issue's; observed 3e-15
+TOLERANCE = 1e-9  # observed 3e-15
 
 
 def near(ours, theirs, scale):
