@@ -76,8 +76,8 @@ class ChainState:
 
     @property
     def limp(self) -> np.ndarray:
-        """Joints (n,) bool whose servos report no torque although it is switched on."""
-        return self.known & (self.torque_on == 0.0) & self.torque
+        """Joints (n,) bool whose servos have switched off the torque that they were given."""
+        return self.known & (self.torque_on == 0.0) & self.torque & ~self.torque_left_off
 
     @property
     def unconfirmed_there(self) -> np.ndarray:
@@ -115,7 +115,7 @@ class ReadSchedule:
         self.reread = np.zeros(n, bool)  # joints that are read again before their turn
         self._reread_turn = False  # the last request was not to a suspected joint
         self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
-        self._next_slow, self._slow_turn = 0.0, 0
+        self.next_slow, self._slow_turn = 0.0, 0  # monotonic [s]
         self._slow_index: dict[Quantity, int] = {}  # the joint of the last read of each quantity
         self._next_confirmation, self._confirmation_turn = np.full(n, -np.inf), 0
         # requests without an answer, since a torque command, to a servo that is declared missing
@@ -195,12 +195,13 @@ class ReadSchedule:
 
     def slow(self, state: ChainState, now: float) -> tuple[Quantity, int]:
         """Return the next slow read and its joint, -1 if none is due. Every second one is of a joint that does not
-        follow, mostly of its load state; the others are of voltage, temperature and load state in turn.
+        follow, or whose load state is not known, mostly of this; the others are of voltage, temperature and load state
+        in turn.
         """
-        if now < self._next_slow:
+        if now < self.next_slow:
             return "loaded", -1
-        suspect = np.flatnonzero(state.lagging & state.known)
-        self._next_slow = now + (0.05 if suspect.size else self.settings.slow_interval)
+        suspect = np.flatnonzero((state.lagging | np.isnan(state.torque_on)) & state.known)
+        self.next_slow = now + (0.05 if suspect.size else self.settings.slow_interval)
         self._slow_turn += 1
         turn = self._slow_turn // 2
         if suspect.size and self._slow_turn % 2:
@@ -308,8 +309,7 @@ class ChainStateMachine(ChainState):
 
     def set_frozen(self, frozen: bool, t: float) -> None:
         """Freeze the pose, or allow poses again, with commands that had been sent at the time t [s]."""
-        self.epoch += 1
-        self.frozen, self.write_time = frozen, t
+        self.epoch, self.frozen, self.write_time = self.epoch + 1, frozen, t
         if not frozen:
             self.moving[:] = False
             self.angle[:] = np.nan  # no joint moves before every joint has been measured again
@@ -393,19 +393,19 @@ class ChainStateMachine(ChainState):
 
     def process_torque(self, joint: int, on: bool) -> None:
         """Process whether a servo exerts torque; without torque its joint starts again from the measured position."""
-        self.torque_on[joint] = on
+        before, self.torque_on[joint] = self.torque_on[joint], on
         if self.missing[joint]:
             self.missing_but_answering[joint], self.unconfirmed[joint] = True, on and not self.torque
             self._unanswered_probes[joint] = 0
             return
-        if on:
-            self.torque_left_off[joint] = False
-        if on == self.torque:
-            self.unconfirmed[joint] = False
-        elif not self.torque:
-            self.unconfirmed[joint] = True  # a servo that should be limp has torque: repeat the command
+        self.torque_left_off[joint] &= not on
+        if on or not self.torque:  # a servo that should be limp has torque: the command is repeated
+            self.unconfirmed[joint] = on != self.torque
         if not on and self.torque:
             self._initialised[joint] = False
+            if before != 0.0:  # the supply, which all share, may be the cause: the others are asked soon
+                self.torque_on[self.torque_on == 1.0] = np.nan
+                self.schedule.next_slow = 0.0
 
     # Servos that are declared missing --------------------------------------------------------------------------------
 
@@ -420,8 +420,6 @@ class ChainStateMachine(ChainState):
     def process_probe(self, joint: int, answered: bool) -> None:
         """Process whether a missing joint has answered."""
         self._unanswered_probes[joint] = 0 if answered else self._unanswered_probes[joint] + 1
-        if answered:
-            self.missing_but_answering[joint] = True
-        elif self._unanswered_probes[joint] >= MISSING_TRIES:  # one answer may be lost on the line
-            self.missing_but_answering[joint] = False
+        if answered or self._unanswered_probes[joint] >= MISSING_TRIES:  # one answer may be lost on the line
+            self.missing_but_answering[joint] = answered
         self.back[joint] = self.back[joint] + 1 if answered else 0

@@ -77,17 +77,16 @@ class ServoHealth:
             "still moves although the pose is frozen": state.moving & state.known & state.frozen,
             self._silence: state.silent & ~(state.unconfirmed & off),
             "has no torque: it was switched off while the joint was declared missing; servos/torque true switches it "
-            "on where it stands": limp & state.torque_left_off,
+            "on where it stands": state.known & (state.torque_on == 0.0) & state.torque & state.torque_left_off,
             # What a servo reports is the cause.
-            "has switched its torque off: too hot, or the supply is outside the servo's limits": limp
-            & ~state.torque_left_off
-            & ~reporting,
+            "has switched its torque off: too hot, or the supply is outside the servo's limits": limp & ~reporting,
             "does not reach its target: blocked or overloaded": state.known
             & state.lagging
             & (state.torque_on != 0.0)
             & state.torque,
         }
-        wrong = [f"{self._list_names(mask)} {words}" for words, mask in table.items() if mask.any()]
+        named = {words: ", ".join(itertools.compress(self._names, mask)) for words, mask in table.items()}
+        wrong = [f"{names} {words}" for words, names in named.items() if names]
         for name, words, missing, off_itself in zip(self._names, state.reports, state.missing, limp, strict=False):
             if words and not missing:
                 wrong.append(f"{name} has switched its torque off: it {words}" if off_itself else f"{name} {words}")
@@ -95,9 +94,6 @@ class ServoHealth:
         switching = off and t - state.torque_time < 1.0 and not (state.silent | state.moving).any()
         level = "ok" if not wrong and not noise else "error" if wrong and not switching else "warn"
         return level, [*wrong, noise] if noise else wrong
-
-    def _list_names(self, mask: np.ndarray) -> str:
-        return ", ".join(itertools.compress(self._names, mask))
 
     def _line(self, state: ChainState, t: float) -> str:
         """Fault of the line, from the errors since the slot before the last one began; empty if they are few."""

@@ -76,6 +76,7 @@ def move(rig, pose, duration=0.05):
 def test_it_measures_moves_stops_and_lets_go(rig):
     assert rig.state.angle == pytest.approx(np.full(18, 0.1), abs=COUNT)
     assert rig.pose == pytest.approx(np.full(18, 0.1), abs=COUNT)  # nothing has moved by itself
+    assert rig.state.start_angle == pytest.approx(rig.pose, abs=COUNT) and (rig.state.generation == 1).all()
     pose = np.linspace(-0.3, 0.4, 18)
     move(rig, pose)
     rig.until(lambda: np.allclose(rig.pose, pose, atol=COUNT), "the pose is reached")
@@ -134,6 +135,8 @@ def test_silent_hot_unplugged_and_without_supply_are_named_and_come_back(rig):
     rig.faults.set({"bus.unplugged": False})
     rig.until(lambda: rig.state.connected and rig.state.known.all(), "the port is open again")
     assert rig.pose == pytest.approx(before, abs=COUNT)
+    rig.faults.set({"battery.voltage": 3.0})
+    rig.until(lambda: rig.state.limp.all(), "all are found without torque, before they count as broken", 6.0)
     rig.faults.set({"servo.power": False})
     rig.until(lambda: "no servo answers" in rig.words() or rig.state.silent.all(), "no servo answers")
 

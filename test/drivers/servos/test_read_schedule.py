@@ -27,9 +27,10 @@ SETTINGS = ChainSettings()
 
 @pytest.fixture
 def state():
-    """Six joints that all are known."""
+    """Six joints that all are known, with torque."""
     state = ChainState(N)
     state.angle[:] = state.stamp[:] = 0.0
+    state.torque_on[:] = 1.0
     return state
 
 
@@ -44,11 +45,8 @@ def positions(state, count, interval=0.01):
     return asked
 
 
-def test_positions_are_read_round_robin(state):
+def test_positions_are_read_round_robin_and_no_joint_more_often_than_its_rate(state):
     assert positions(state, 12) == [*range(N), *range(N)]
-
-
-def test_no_joint_is_asked_more_often_than_its_rate(state):
     asked = positions(state, 200, interval=0.001)
     assert [asked.count(index) for index in range(N)] == [4] * N  # 20 a second, in 0.2 s
 

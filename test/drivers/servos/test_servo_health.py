@@ -87,7 +87,6 @@ def test_what_is_said(given, expected):
         ({"errors": {"timeout": (range(6), 1)}}, "warn", ["6 answers lost or late beside 60 good ones", CABLE], [BUSY]),
         ({"errors": {"timeout": (range(6), 1)}, "late_wakes": 1}, "warn", ["6 answers lost or late", CABLE], [BUSY]),
         ({"errors": {"timeout": (range(6), 1)}, "late_wakes": 6}, "warn", ["6 answers lost or late", BUSY], ["cable"]),
-        ({"errors": {"timeout": (range(6), 1)}, "late_wakes": 40}, "warn", ["6 answers lost or late", BUSY], ["cable"]),
         # Late wakes alone are told only where measurements are old.
         ({"late_wakes": 80, "joints": {"stamp": (2, 0.5)}}, "warn", [BUSY, "0.50 s"], ["cable"]),
         # Lost answers of simulated servos have no cable for a cause.

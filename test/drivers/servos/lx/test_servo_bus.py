@@ -125,14 +125,6 @@ def test_a_port_that_cannot_be_opened_is_named_with_the_remedy(tmp_path, monkeyp
 # The bus thread ------------------------------------------------------------------------------------------------------
 
 
-def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
-    wait_until(lambda: chain.snapshot().settled, 3.0, "every joint is known", patience=1)
-    state = chain.snapshot()
-    assert np.allclose(state.angle, 0.1, atol=0.5 * COUNT + 1e-9)
-    assert np.allclose(state.start_angle, 0.1, atol=0.5 * COUNT + 1e-9)
-    assert (state.generation == 1).all() and state.known.all()
-
-
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig, request):
     move = lx.pose((servo, count, 0.02) for servo, count in zip(MAP.ids, counts_of(np.full(18, 0.3)), strict=True))
     for frame in lx.FrameParser().feed(move):
