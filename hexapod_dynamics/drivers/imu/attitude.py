@@ -143,6 +143,7 @@ class OrientationFilter:
         self.estimator = make(self._period, accel_time_constant, math.radians(2.0))
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
+        self._force = STANDARD_GRAVITY  # [m/s^2] mean over the last half second
         self._last: float | None = None  # [s] of the last sample
 
     def update(
@@ -153,6 +154,7 @@ class OrientationFilter:
         A gap of up to a second is bridged: with the rates at its ends, for 0.05 s each, and the mean rate between. A
         foot's impact of 2 rad/s would else be 60 degrees of tilt after half a second in which a computer was too busy.
         Steps are counted on one grid of time, so that late and then early samples are not integrated twice.
+        An accelerometer whose mean is far from gravity is shaken or broken: it shows no vertical.
         """
         accel, gyro = np.array(acceleration, float), np.array(angular_velocity, float)
         longest, edge = round(1.0 / self._period), round(0.05 / self._period)
@@ -166,7 +168,11 @@ class OrientationFilter:
             begins, ends = k < min(edge, missed / 2), missed - k <= edge
             self.estimator.predict(self._before if begins else gyro if ends else self._mean)
         if steps > 0:
-            self.estimator.update(gyro, accel)
+            self._force += self._period / 0.5 * (math.hypot(*accel.tolist()) - self._force)
+            if abs(self._force / STANDARD_GRAVITY - 1.0) < 0.3:
+                self.estimator.update(gyro, accel)
+            else:
+                self.estimator.predict(gyro)
             self._before = gyro
             self._mean = self._mean + self._period / 0.5 * (gyro - self._mean)
         w, x, y, z = self.estimator.quaternion
