@@ -18,8 +18,9 @@ import sys
 
 import numpy as np
 import results
-from support.walks import bereft, plain, pushed, pushed_walk, told
+from support.walks import AFTER, LASTS, ROBOT, plain, pushed, pushed_walk
 
+from hexapod_dynamics.gait.recovery.brace import HOLD
 from hexapod_dynamics.worker_processes import WorkerProcesses
 
 LOST = ((), ("LF",), ("RM",), ("LM", "RM"), ("LF", "RR"))
@@ -35,11 +36,16 @@ GROUNDS = (
 )
 
 
+def tell(walk):
+    """Let the brace begin with the push, which it does not have to detect."""
+    walk.onboard.parts.gait.brace._left = LASTS + HOLD
+
+
 def push(job):
     """Impulse [N s], and whether it turns over without the brace, with it, and if the brace is told of the push."""
     seed, lost = job
     impulse = float(np.random.default_rng((7, seed)).uniform(BANDS[0][0], BANDS[-1][1]))
-    over = [turned for turned, _ in pushed(seed, impulse, (plain, lambda walk: None, told), lost=lost)]
+    over = [turned for turned, _ in pushed(seed, impulse, (plain, lambda walk: None, tell), lost=lost)]
     print(".", end="", file=sys.stderr, flush=True)
     return impulse, *over
 
@@ -51,6 +57,21 @@ def walk(job):
     walk.run(seconds)
     print(".", end="", file=sys.stderr, flush=True)
     return walk.onboard.parts.gait.brace.count, walk.turned_over
+
+
+def bereft(seed, lost=()):
+    """Return a walk that loses one more leg, or the tibia of it, at a random time, and of the whole robot two in two
+    of five walks; nobody tells it.
+    """
+    random = np.random.default_rng((11, seed))
+    walk, other = pushed_walk(seed, lost=lost, speed=random.choice([0.04, 0.07, 0.1]))
+    walk.run(4.0 + other.uniform(0.0, 2.0))
+    left = [leg for leg in ROBOT.leg_names if leg not in lost]
+    gone = random.choice(left, 1 if lost or random.random() < 0.6 else 2, replace=False)
+    parts = [str(leg) if random.random() < 0.5 else f"{leg}.tibia" for leg in gone]
+    walk.break_parts(walk.declared.without(*parts))
+    walk.run(AFTER)
+    return walk
 
 
 def loss(job):

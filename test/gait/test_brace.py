@@ -208,13 +208,6 @@ def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against():
     assert not all(with_lean[0] for with_lean, _ in walks)
 
 
-def test_a_lost_leg_is_no_push():
-    pytest.importorskip("mujoco")
-    from support.walks import bereft
-
-    assert not any(bereft(seed, ("LF",)).onboard.parts.gait.brace.count for seed in (1, 2))
-
-
 # ---- the tip watch ---------------------------------------------------------------------------------------------------
 
 

@@ -120,7 +120,7 @@ def test_starts_stops_turns_and_changes_of_command_on_level_ground_feel_nothing(
     ground, felt_angles = walk.gait.terrain.ground, [0.0]
     for command in ((SPEED, 0.0, 0.0), (0.05, 0.0, 0.5), (0.0, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, -1.0)):
         walk.gait.command(*command)
-        walk.run(4.0, lambda: felt_angles.append(math.inf if ground.rough else ground.roughness))
+        walk.run(3.0, lambda: felt_angles.append(math.inf if ground.rough else ground.roughness))
         assert max(felt_angles) < math.radians(0.4), command
 
 

@@ -15,7 +15,6 @@ from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.recovery.brace import HOLD
 from hexapod_dynamics.onboard import MadeDecision, Onboard
 from hexapod_dynamics.onboard.simulation import REST_TIME, TICK, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
@@ -170,11 +169,6 @@ def plain(walk: Walk) -> None:
     control.settings = replace(control.settings, brace=False)
 
 
-def told(walk: Walk) -> None:
-    """Let the brace begin with the push, which it does not have to detect."""
-    walk.onboard.parts.gait.brace._left = LASTS + HOLD
-
-
 def pushed(
     seed: int,
     impulse: float,
@@ -185,7 +179,7 @@ def pushed(
 ) -> list[tuple[bool, int]]:
     """Push a walk once, at a random time and from a random direction, by an impulse [N s], in each of some ways.
 
-    A way is what is done with the walk before, as `plain` or `told`. Return for each whether it turned over, and its
+    A way is what is done with the walk before, as `plain`. Return for each whether it turned over, and its
     braces.
     """
     walk, random = pushed_walk(seed, lost=lost)
@@ -199,21 +193,6 @@ def pushed(
         return walk.turned_over, walk.onboard.parts.gait.brace.count
 
     return [in_a_copy(push, way) for way in ways]
-
-
-def bereft(seed: int, lost: tuple[str, ...] = ()) -> Walk:
-    """Return a walk that loses one more leg, or the tibia of it, at a random time, and of the whole robot two in two
-    of five walks; nobody tells it.
-    """
-    random = np.random.default_rng((11, seed))
-    walk, other = pushed_walk(seed, lost=lost, speed=random.choice([0.04, 0.07, 0.1]))
-    walk.run(4.0 + other.uniform(0.0, 2.0))
-    left = [name for name in ROBOT.leg_names if name not in lost]
-    gone = random.choice(left, 1 if lost or random.random() < 0.6 else 2, replace=False)
-    parts = [str(leg) if random.random() < 0.5 else f"{leg}.tibia" for leg in gone]
-    walk.break_parts(walk.declared.without(*parts))
-    walk.run(AFTER)
-    return walk
 
 
 # ---- grounds ---------------------------------------------------------------------------------------------------------
