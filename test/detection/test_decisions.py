@@ -123,7 +123,7 @@ def test_an_hour_in_which_the_model_does_not_run_needs_no_memory(case):
 
     for _ in range(250):  # what is bounded by a time is full then
         tick()
-    assert least_growth(tick, ticks=125, stretches=2) < 3000  # bytes; unbounded, 2250 readings need 0.25 million
+    assert least_growth(tick, ticks=50, stretches=2) < 6000  # bytes; unbounded, 900 readings need 0.1 million
 
 
 LEGS, THRESHOLD = 6, 2.3

@@ -229,7 +229,7 @@ def test_a_joint_that_is_locked_on_a_loaded_computer_is_found(walk, joint):
     assert [decision.text.partition(" locked")[0] for decision in walk.decisions] == [joint]
 
 
-@pytest.mark.parametrize("joint, reads", [("LM.femur", 1.0), ("RF.coxa", 1.8), ("LR.tibia", 2.5)])
+@pytest.mark.parametrize("joint, reads", [("LM.femur", 1.0), ("LR.tibia", 2.5)])
 def test_a_locked_joint_is_found_within_two_cycles_at_each_pace_of_the_bus(joint, reads):
     walk = LoadedWalk({}, 3, reads=reads)
     walk.run(6.0)

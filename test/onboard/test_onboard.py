@@ -40,23 +40,14 @@ class World(OnboardSimulation):
         return float(np.linalg.norm(self.physics.position[:2]))
 
 
-def walking(**options):
-    world = World(**options)
+@pytest.fixture(scope="module")
+def declaring():
+    """A world that has walked for 4 s; tests go on with it, each in a copy of the process."""
+    world = World()
     world.run(3.0)
     world.twist[0] = 0.077
     world.run(4.0)
     return world
-
-
-# Two tests go on with each, in a copy of the process.
-@pytest.fixture(scope="module")
-def declaring():
-    return walking()
-
-
-@pytest.fixture(scope="module")
-def reporting():
-    return walking(detect="report")
 
 
 @on_a_copy
@@ -79,8 +70,9 @@ def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_know
 
 
 @on_a_copy
-def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(reporting):
-    world = reporting
+def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(declaring):
+    world = declaring
+    world.onboard.parts.detection.mode = "report"
     world.break_parts(WHOLE.without("RM"))
     world.run(1.0)
     for _ in range(8):
@@ -100,8 +92,9 @@ def test_report_finds_and_names_as_long_as_it_is_gone_and_leaves_the_rest_alone(
 
 
 @on_a_copy
-def test_a_leg_that_is_put_back_undeclared_may_take_its_time_to_follow_its_commands(reporting):
-    world = reporting
+def test_a_leg_that_is_put_back_undeclared_may_take_its_time_to_follow_its_commands(declaring):
+    world = declaring
+    world.onboard.parts.detection.mode = "report"
     world.break_parts(WHOLE.without("RM"))
     world.run(2.0)
     world.break_parts(WHOLE.limp("RM.femur"))
@@ -122,8 +115,9 @@ def test_what_is_declared_by_a_person_is_walked_with_at_once():
         world.onboard.declare(WHOLE.without("LF").without("XX"))
 
 
-def test_an_emergency_stop_freezes_whatever_is_commanded_and_commands_go_on_slowly_after_it():
-    world = walking(detect="off")
+@on_a_copy
+def test_an_emergency_stop_freezes_whatever_is_commanded_and_commands_go_on_slowly_after_it(declaring):
+    world = declaring
     angles = world.physics.readings.copy()
     world.onboard.emergency_stop(True)
     world.run(1.0)
@@ -337,18 +331,7 @@ def test_a_robot_that_was_moved_while_torque_was_off_holds_where_it_is_when_torq
     assert servos.step(2.02) == pytest.approx(np.full(18, 0.9), abs=0.01)
 
 
-def test_another_gait_has_the_declared_legs_and_the_load_though_the_plan_still_changes():
-    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
-    control.set_payload(0.4, 0.016, 0.0)
-    control.set_morphology(0.0, WHOLE.without("RM"))
-    control.change({"gait": "tripod"})
-    control.change({"gait": "auto"})
-    gait = control.gait
-    assert not gait.morphology.has_leg("RM") and gait.terrain.load.wanted != 0.0
-    control.close()
-
-
-def test_a_load_and_a_body_pose_that_are_refused_do_not_replace_those_of_before():
+def test_another_gait_has_the_legs_load_and_pose_though_the_plan_still_changes_and_none_that_were_refused():
     control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
     control.set_payload(0.4, 0.016, 0.0)
     control.set_body_pose((0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
@@ -357,8 +340,10 @@ def test_a_load_and_a_body_pose_that_are_refused_do_not_replace_those_of_before(
     control.set_body_pose((0.0, 0.0, np.nan, 0.0, 0.0, 0.0))
     control.set_body_pose((0.0, 0.0, 5.0, 0.0, 0.0, 0.0))
     assert control.faults.counts() == {"faults of payload": 1, "faults of body_pose": 2}
+    control.set_morphology(0.0, WHOLE.without("RM"))
     for kind in ("tripod", "auto"):
         control.change({"gait": kind})
+    assert not control.gait.morphology.has_leg("RM")
     assert control.gait.terrain.load.wanted == wanted != 0.0
     assert np.array_equal(control.gait.terrain.leaning, leaning) and any(leaning)
     control.close()
