@@ -1,6 +1,5 @@
 """The launch files: what is refused before anything starts, what is missing is named, what else is started gets."""
 
-import importlib.util
 import os
 import re
 import sys
@@ -11,7 +10,7 @@ import pytest
 import yaml
 from launch import LaunchContext
 from launch.utilities import perform_substitutions
-from support.programs import run
+from support.programs import module_of, run
 from support.ros_session import Process, wait_until
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
@@ -33,11 +32,7 @@ def launched(file, *arguments, **environment):
 
 def loaded(name):
     """The module of a launch file."""
-    path = ROOT / "launch" / f"{name}.launch.py"
-    spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "launch" / f"{name}.launch.py")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import uuid
 
 import numpy as np
 import pytest
-from support.driver_session import MAP, NAMES, Servos
+from support.driver_session import HERE, MAP, NAMES, Servos, waving
 from support.machine_load import busy
 from support.programs import python
 from support.ros_session import Process, wait_until
@@ -18,7 +18,6 @@ from hexapod_dynamics.drivers.stop_request import request_stop
 from sensor_msgs.msg import JointState, Joy
 
 COUNT = 0.0042  # [rad]
-HERE = np.full(18, 0.1)
 SESSION = uuid.uuid4().hex
 
 
@@ -44,10 +43,6 @@ def servos(robot, node, commands):
     wait_until(lambda: np.allclose(robot.pose, HERE, atol=COUNT), 10, lambda: f"{robot.pose} reaches {HERE}")
     node.says(DiagnosticStatus.OK, "following commands")
     return node
-
-
-def waving(t):
-    return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
 def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_is_ended(robot, servos, commands):

@@ -7,9 +7,8 @@ import sys
 import time
 import uuid
 
-import numpy as np
 import pytest
-from support.driver_session import Servos
+from support.driver_session import Servos, waving
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -17,8 +16,6 @@ from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import private_directory
 from std_srvs.srv import SetBool
-
-HERE = np.full(18, 0.1)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,10 +47,6 @@ def begin(probe, robot, commands):
         servos.process.end()
         assert "Traceback" not in servos.process.output, servos.process.output
     shutil.rmtree(private_directory("sessions"))
-
-
-def waving(t):
-    return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
 def lose(servos, what):

@@ -14,7 +14,7 @@ import re
 import numpy as np
 import pytest
 from support.page_commands import ALL, NOT_COMMANDS, PAGES, ROOT
-from support.programs import python, run
+from support.programs import module_of, python, run
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
 # Indented lines that are no commands: formulas, what a program prints.
@@ -59,15 +59,8 @@ def check_tool(name, words):
         main([name, *words] if name == "set_morphology" else words)
 
 
-def launch_file(name):
-    spec = importlib.util.spec_from_file_location(name.replace(".", "_"), ROOT / "launch" / name)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def check_launch(name, words):
-    known = {argument.name: argument for argument in launch_file(name).ARGUMENTS}
+    known = {argument.name: argument for argument in module_of(ROOT / "launch" / name).ARGUMENTS}
     for word in words:
         if word == "--show-args":
             continue

@@ -6,7 +6,6 @@ ThreeDeeRender/IRenderer.ts, Urdfs.ts, Grids.ts, CurrentLayoutContext/actions.ts
 mainwindow.cpp; plotjuggler-ros-plugins parser_configuration.cpp; RViz's plugins_description.xml.
 """
 
-import importlib.util
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.page_commands import PAGES
+from support.programs import module_of
 
 from hexapod_dynamics.tools.parameter_files import COMMAND, generate_files
 
@@ -128,10 +128,7 @@ def test_a_file_that_is_written_from_the_list_is_up_to_date(name):
 
 @pytest.fixture(scope="module")
 def results():
-    spec = importlib.util.spec_from_file_location("results", ROOT / "benchmark" / "results.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "benchmark" / "results.py")
 
 
 @pytest.mark.parametrize("page", sorted({*DOCS.glob("results/*.md")} - {DOCS / "results/newcomers.md"}), ids=str)

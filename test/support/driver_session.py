@@ -21,6 +21,11 @@ from std_srvs.srv import SetBool, Trigger
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)
 NAMES = list(ROBOT.joint_names)
+HERE = np.full(18, 0.1)  # [rad]
+
+
+def waving(t):
+    return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
 class Robots:

@@ -1,5 +1,6 @@
-"""Programs that tests run to their end."""
+"""Programs that tests run to their end, and files of Python in no package that they load."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -16,3 +17,11 @@ def run(*command, variables=None, **options):
 def python(*words, **options):
     """Run the Python that runs the tests."""
     return run(sys.executable, *words, **options)
+
+
+def module_of(path):
+    """The module of a Python file, which it runs."""
+    spec = importlib.util.spec_from_file_location(path.stem.replace(".", "_"), path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
