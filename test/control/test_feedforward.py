@@ -1,7 +1,5 @@
 """Feed-forward torques and rates: those of the model with the feet's forces, whatever is missing."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from support.jethexa import ROBOT, WHOLE
@@ -156,42 +154,3 @@ def test_rates_equal_differences_while_feet_carry():
     there, here = (feedforward.solve(np.eye(3), 0.12, twist, q + s * qdot, qdot, still, q).copy() for s in (h, -h))
     assert np.allclose(ours, (there - here) / (2 * h), atol=0.02 * np.abs(ours).max())
     assert feedforward.load.sum() > 2.9 and np.abs(ours).max() > 0.05
-
-
-def tracking_error(stiffness, forward):
-    """Root mean square of joint positions minus the gait's positions [rad] in a simulated walk on soft servos.
-
-    stiffness: of the servos [N m/rad]; forward: whether the motors lead by the deflection under the predicted torques.
-    """
-    robot = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, stiffness=stiffness))
-    gait = TripodGait().bind(robot)
-    gait.reset(walking=True)
-    # Feet that slide: those that stick (Coulomb) hold the joints against each other, and no torque of the model knows
-    # it; there the feed-forward leaves 29 % less at 30 N m/rad, 22 % at 15 and 46 % at 8.
-    simulator, feedforward = Simulator(robot, ground=Ground.viscous()), Feedforward(robot)
-    simulator.reset(joints=gait.position.copy())
-    twist = np.array([gait.nominal_velocity, 0, 0, 0, 0, 0])
-    before, rate_before, errors = gait.position.copy(), gait.velocity.copy(), []
-    for k in range(round(3.25 / PERIOD)):
-        wanted, rate = (array.copy() for array in gait.step(PERIOD))
-        target = wanted
-        if forward:
-            acceleration = (rate - rate_before) / PERIOD
-            attitude = simulator.rotation
-            torque = feedforward.solve(attitude, simulator.position[2], twist, wanted, rate, acceleration, wanted)
-            torque_rate = feedforward.solve_rates(attitude, twist, wanted, rate, acceleration)
-            # The motor's angle at which spring and damper give the torque.
-            target = wanted + torque / stiffness - robot.servo.damping / stiffness**2 * torque_rate
-        simulator.command(target, PERIOD)
-        for step in range(20):
-            simulator.step()
-            if k * PERIOD > 1.3:
-                errors.append(simulator.q - (before + (wanted - before) * (step + 1) / 20))
-        before, rate_before = wanted, rate
-    return float(np.sqrt(np.mean(np.square(errors))))
-
-
-@pytest.mark.parametrize("stiffness", [30.0, 8.0])
-def test_feed_forward_more_than_halves_the_tracking_error_of_soft_servos(stiffness):
-    plain, forward = (tracking_error(stiffness, given) for given in (False, True))
-    assert forward < 0.4 * plain  # measured: 67 % less at 30 N m/rad, 72 % at 15, 78 % at 8

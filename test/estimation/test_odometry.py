@@ -99,16 +99,10 @@ def test_a_gap_of_the_samples_does_not_count():
 
 def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_longer():
     """MuJoCo's ground does not give way. This robot's model alone is 3 % short (seed 6240, one of the rule's)."""
-    errors = {}
-    for used in (True, False):
-        walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait="auto")
-        if not used:
-            walk.observer.odometry.speed_factor.update = lambda *_: 0.0
-        rows = walk.log(13.0)[80:]  # 8 s are for learning
-        true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
-        errors[used] = predicted / true - 1.0
-        assert walk.observer.odometry.strides.surge < 0.7
-    assert errors[False] < -0.02 and abs(errors[True]) < 0.6 * abs(errors[False])
+    walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait="auto")
+    rows = walk.log(13.0)[80:]  # 8 s are for learning
+    true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
+    assert walk.observer.odometry.strides.surge < 0.7 and abs(predicted / true - 1.0) < 0.012
 
 
 def strides(surge=1.0, deflection=0.0, pitching=0.0):

@@ -393,59 +393,49 @@ def test_the_weakest_joint_counts_and_is_named():
         assert Robot.from_urdf(urdf((zero, LIMIT, LIMIT))).servo.torque_limit == 2.0
 
 
+def with_effort(text):
+    return urdf((LIMIT.replace('"2"', f'"{text}"'), LIMIT, LIMIT))
+
+
+WITH_BALLS = urdf(tibia=BALL, head='<material name="red"><color rgba="1 0 0 1"/></material>')
+TURNING = urdf(kinds=("continuous", "revolute", "revolute"))
+READERS = {"a new robot": lambda text: robot_of_urdf(text, "own")[0], "any robot": Robot.from_urdf}
+
+
 @pytest.mark.parametrize(
-    ("limit", "named"),
+    ("text", "readers", "named"),
     [
-        (LIMIT.replace('"2"', '""'), "joint j_c_LF: effort: ''.*write effort="),
-        (LIMIT.replace('"2"', '"inf"'), "joint j_c_LF: effort: 'inf'.*write effort="),
-        (LIMIT.replace('"2"', '"2 Nm"'), "joint j_c_LF: effort: '2 Nm'.*write effort="),
-        (LIMIT.replace('"2"', '"1_000"'), "joint j_c_LF: effort: '1_000'.*write effort="),
-        (LIMIT.replace('"2"', '"\u0662"'), "joint j_c_LF: effort: '\u0662'.*write effort="),
-        (LIMIT.replace('"-1.2"', '""'), "joint j_c_LF: lower: ''"),
+        (with_effort(""), READERS, "joint j_c_LF: effort: ''.*write effort="),
+        (with_effort("inf"), READERS, "joint j_c_LF: effort: 'inf'.*write effort="),
+        (with_effort("2 Nm"), READERS, "joint j_c_LF: effort: '2 Nm'.*write effort="),
+        (with_effort("1_000"), READERS, "joint j_c_LF: effort: '1_000'.*write effort="),
+        (with_effort("\u0662"), READERS, "joint j_c_LF: effort: '\u0662'.*write effort="),
+        (urdf((LIMIT.replace('"-1.2"', '""'), LIMIT, LIMIT)), READERS, "joint j_c_LF: lower: ''"),
+        (TURNING, ["a new robot"], 'joint j_c_LF: continuous.*type="revolute" with <limit'),
+        (urdf(kinds=("revolute", "revolute", "planar")), ["any robot"], "joint j_t_LF: type 'planar'"),
+        (urdf().split('<link name="c_LR">')[0] + "</robot>", ["a new robot"],
+         "2 legs found, at least 3 needed: no other moving joint is on the body"),
+        (WITH_BALLS.replace('xyz=".05 0 0"', 'xyz=".05 0"'), ["any robot"],
+         "joint j_f_LF: origin xyz: '.05 0'.*3 finite numbers"),
+        (WITH_BALLS.replace('xyz="0 0 -.045"', 'xyz="0 0 x"'), ["any robot"],
+         "link t_LF: inertial: origin xyz: '0 0 x'"),
+        (WITH_BALLS.replace('radius=".008"', 'radius="-.008"'), ["any robot"], "link t_LF: sphere: '-.008'.*below 0"),
+        (WITH_BALLS.replace("1 0 0 1", "1 0 0"), ["any robot"], "material red: rgba: '1 0 0'"),
     ],
-)
-def test_a_limit_that_is_no_number_is_refused_with_its_joint_and_the_remedy(limit, named):
-    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_joint_or_link_and_the_remedy(text, readers, named):
+    for reader in readers:
         with pytest.raises(RobotError, match=named) as refusal:
-            read(urdf((limit, LIMIT, LIMIT)))
+            READERS[reader](text)
         assert "\n" not in str(refusal.value)
-
-
-def test_continuous_joints_of_a_new_robot_and_other_kinds_are_named_with_the_remedy():
-    with pytest.raises(RobotError, match='joint j_c_LF: continuous.*type="revolute" with <limit'):
-        robot_of_urdf(urdf(kinds=("continuous", "revolute", "revolute")), "own")
-    with pytest.raises(RobotError, match="joint j_t_LF: type 'planar'"):
-        Robot.from_urdf(urdf(kinds=("revolute", "revolute", "planar")))
 
 
 def test_limits_of_any_size_are_limits_and_named_as_degrees():
     far = '<limit lower="-1e308" upper="1e308" effort="2" velocity="6"/>'
-    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")[0]):
+    for read in READERS.values():
         with pytest.warns(RobotWarning, match="more than two turns: degrees"):
             robot = read(urdf(limits=(LIMIT, LIMIT, far)))
         assert robot.joints[2].upper == 1e308
-
-
-def test_a_robot_of_two_legs_is_told_how_many_are_needed():
-    two = urdf().split('<link name="c_LR">')[0] + "</robot>"
-    with pytest.raises(RobotError, match="2 legs found, at least 3 needed: no other moving joint is on the body"):
-        robot_of_urdf(two, "own")
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (('xyz=".05 0 0"', 'xyz=".05 0"'), "joint j_f_LF: origin xyz: '.05 0'.*3 finite numbers"),
-        (('xyz="0 0 -.045"', 'xyz="0 0 x"'), "link t_LF: inertial: origin xyz: '0 0 x'"),
-        (('radius=".008"', 'radius="-.008"'), "link t_LF: sphere: '-.008'.*below 0"),
-        (('rgba="1 0 0 1"', 'rgba="1 0 0"'), "material red: rgba: '1 0 0'"),
-    ],
-)
-def test_numbers_that_cannot_be_are_refused_with_their_joint_or_link(change, named):
-    with pytest.raises(RobotError, match=named):
-        Robot.from_urdf(
-            urdf(tibia=BALL, head='<material name="red"><color rgba="1 0 0 1"/></material>').replace(*change)
-        )
 
 
 def test_a_body_that_floats_on_a_link_world_is_the_body():
@@ -462,11 +452,10 @@ def test_a_body_that_floats_on_a_link_world_is_the_body():
     assert Robot.from_urdf(urdf(head=frames + odom)) == Robot.from_urdf(plain)
     assert robot_of_urdf(urdf(head=frames + odom), "own")[0] == robot_of_urdf(plain, "own")[0]
     mast = floating.replace('type="floating">', 'type="prismatic"><limit lower="0" upper="1"/>')
-    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
+    heavy = floating.replace('<link name="world"/>', f'<link name="world">{inertial(3.0, "0 0 0")}</link>')
+    for read in READERS.values():
         with pytest.raises(RobotError, match="link world: no mass.*base_link is the body, its joint free must be"):
             read(mast)
-    heavy = floating.replace('<link name="world"/>', f'<link name="world">{inertial(3.0, "0 0 0")}</link>')
-    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
         with pytest.raises(RobotError, match="link world: mass 3 kg .*base_link is the body.*remove its <inertial>"):
             read(heavy)
 

@@ -13,19 +13,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import yaml
-from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
-from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.onboard import Onboard
-from hexapod_dynamics.onboard.simulation import OnboardSimulation
+from hexapod_dynamics.errors import DeviceError, RobotError
 from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Morphology, Robot, Servo
 from hexapod_dynamics.robot.geometry import LinkGeometry
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
-from hexapod_dynamics.simulation import Simulator, simulate_many
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 JETHEXA = yaml.safe_load(jethexa_path().read_text())
@@ -162,27 +157,6 @@ def test_a_robot_is_its_own_copy_and_survives_pickle():
     robot = Robot.jethexa()
     assert copy.copy(robot) is copy.deepcopy(robot) is robot
     assert pickle.loads(pickle.dumps(robot)) == robot
-
-
-@pytest.mark.parametrize(
-    ("make", "named"),
-    [
-        (lambda: Simulator(ROBOT, gait="auto"), "gait: 'auto' given, a Gait needed .*make_gait"),
-        (lambda: Simulator(ROBOT, gait=TripodGait), "gait: .*class.* a Gait needed"),
-        (lambda: simulate_many(ROBOT, [WHOLE], 0.1, gait="auto"), "gait: 'auto' given"),
-        (lambda: Simulator(ROBOT, truth="servos=real"), "truth: .* a Truth needed"),
-        (lambda: Simulator(ROBOT, ground="flat"), "ground: .* a Ground needed"),
-        (lambda: Simulator(ROBOT).command_joint(18, 0.1, 0.1), "joint: 18 given"),
-        (lambda: Simulator(ROBOT).command_joint(-1, 0.1, 0.1), "joint: -1 given"),
-        (lambda: Simulator(ROBOT).load_joint("tibia_joint_LF", False), "joint: 'tibia_joint_LF' given"),
-        (lambda: Simulator(ROBOT).command("stand", 0.1), "targets: 'stand'"),
-        (lambda: OnboardSimulation("jethexa"), "onboard: .* an? Onboard needed"),
-        (lambda: OnboardSimulation(Onboard(ROBOT), "bullet"), "physics: .*'bullet'.*mujoco"),
-    ],
-)
-def test_what_else_is_of_another_kind_is_refused(make, named):
-    with pytest.raises(HexapodError, match=named):
-        make()
 
 
 MAP = ServoMap.from_robot(Robot.jethexa())
