@@ -8,6 +8,8 @@ set-point is the angle of the lock, so that the servo of a locked joint exerts n
 
 from __future__ import annotations
 
+import numpy as np
+
 from hexapod_dynamics.robot import Morphology, Robot
 
 OFFSET = 0.11  # [rad] from the angle of the lock: upwards, or downwards if the stop is too near
@@ -25,12 +27,9 @@ class JointTrial:
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the declared morphology; a running trial ends."""
         self.joint = None
-        self._locked = {}
-        for leg in self._robot.legs:
-            for joint, link in zip(self._robot.leg_joints(leg.name), leg.links, strict=True):
-                angle = morphology.locked_angle(leg.name, link.name)
-                if angle is not None and morphology.existing_mask[joint]:
-                    self._locked[f"{leg.name}.{link.name}"] = int(joint), float(angle)
+        names, angles = self._robot.part_names, morphology.locked_positions
+        stuck = np.flatnonzero(morphology.existing_mask & ~morphology.moving_mask)
+        self._locked = {names[joint]: (joint, angles.item(joint)) for joint in stuck.tolist()}
 
     def start(self, time: float, name: str) -> bool:
         """Start the trial of a joint (`RF.femur`) at `time` [s]; return False if it is not declared locked, or
@@ -39,8 +38,7 @@ class JointTrial:
         if self.joint is not None or name not in self._locked:
             return False
         joint, angle = self._locked[name]
-        limits = [one for leg in self._robot.legs for one in leg.joints][joint]
-        up = angle + OFFSET <= limits.upper
+        up = angle + OFFSET <= self._robot.joints[joint].upper
         self.joint, self._begun, self._angle = joint, time, angle
         self._beside = angle + OFFSET if up else angle - OFFSET
         return True

@@ -15,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
-from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, missing, name_part
+from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, missing
 from hexapod_dynamics.robot import Morphology, Robot
 
 ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
@@ -179,7 +179,7 @@ class DecisionMaker:
         limps = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask).tolist()
         if limps != self._limps[1]:
             self._limps = time, limps
-        legs = {name_part(self.robot, joint).partition(".")[0] for joint in limps}
+        legs = {self.robot.part_names[joint].partition(".")[0] for joint in limps}
         if len(legs) < MANY and time - self._limps[0] >= SETTLED:
             for joint in limps:
                 what = limp(self.robot, joint)
@@ -202,7 +202,7 @@ class DecisionMaker:
                 del self._found[key]
                 # It may be declared all the same: the request is under way.
                 self._asked[key] = min(asked, time - REPEAT_AFTER), one
-                leg = name_part(self.robot, joints[0]).partition(".")[0]
+                leg = self.robot.part_names[joints[0]].partition(".")[0]
                 mute = [joint for joint in self.robot.leg_joints(leg) if evidence.silence(time, [joint]) >= silence]
                 evidence.expect(time, np.isin(np.arange(self.robot.joint_count), mute))
                 legs.append(self.robot.leg_names.index(leg))
@@ -214,15 +214,15 @@ class DecisionMaker:
             return []
         if silence.alone:
             joint = silence.joints[0]
-            part = name_part(self.robot, joint)
+            part = self.robot.part_names[joint]
             what = locked(self.robot, joint, angles[joint] if np.isfinite(angles[joint]) else 0.0)
             why = f"no answer from its servo for {age:.1f} s, though servos further out answer"
             text = f"{part} not to be used: {why}"
             return self.decide(time, "declare", what, 0.95, text, silence.since, *silence.joints)
         what = missing(self.robot, leg, silence.link)
-        count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
-        probability = 0.99 if len(silence.joints) > 1 else 0.97
-        text = f"{what.name}: no answer from {count} for {age:.1f} s"
+        count = len(silence.joints)
+        probability = 0.99 if count > 1 else 0.97
+        text = f"{what.name}: no answer from {'its servo' if count == 1 else f'its {count} servos'} for {age:.1f} s"
         return self.decide(time, "declare", what, probability, text, silence.since, *silence.joints)
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:
@@ -248,21 +248,17 @@ class DecisionMaker:
     def find_own_joints(self) -> dict[int, float | None]:
         """Return the joints that this detector has declared locked, with the angle [rad], or limp: None."""
         found: dict[int, float | None] = {}
-        for joint in range(self.robot.joint_count):
-            part = name_part(self.robot, joint)
+        for joint, part in enumerate(self.robot.part_names):
             if self.own.get(f"locked.{part}") is True and f"locked_at.{part}" in self.own:
                 found[joint] = float(self.own[f"locked_at.{part}"])
             elif self.own.get(f"limp.{part}") is True:
                 found[joint] = None
         return found
 
-    def from_recovered(self, time: float, joints: list[int]) -> list[Decision]:
-        """Restore joints that this detector declared and that are intact again."""
-        found = []
-        for joint in joints:
-            part = name_part(self.robot, joint)
-            kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
-            what = Hypothesis(f"{part} back", {f"{kind}.{part}": False})
-            text = f"{what.name}: it stands where its command is again, and was {kind}"
-            found += self.decide(time, "restore", what, 0.99, text, time)
-        return found
+    def from_recovered(self, time: float, joint: int) -> list[Decision]:
+        """Restore a joint that this detector declared and that is intact again."""
+        part = self.robot.part_names[joint]
+        kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
+        what = Hypothesis(f"{part} back", {f"{kind}.{part}": False})
+        text = f"{what.name}: it stands where its command is again, and was {kind}"
+        return self.decide(time, "restore", what, 0.99, text, time)

@@ -21,7 +21,7 @@ from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
 from hexapod_dynamics.detection.features import STEP, FeatureExtractor, are_setpoints_moving, evidence
-from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, name_part, short
+from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, short
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST, Network, Weights
 from hexapod_dynamics.detection.posterior import Judgement, Posterior
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
@@ -77,6 +77,8 @@ class DamageDetector:
         legs = len(robot.legs)
         self._network = network or Network(self.weights, legs)
         self.features = FeatureExtractor(robot, s)
+        joints = self.features.slots < robot.joint_count  # other legs than the network's have less, or none at a place
+        self._possible = np.hstack([np.ones((legs, LIMP), bool), joints, joints])  # (legs, CLASSES)
         least, suspect = (math.log(p / (1.0 - p)) for p in (s.declare, s.suspect))
         self.posterior = Posterior(legs, np.maximum(self.weights.thresholds, least), suspect)
         self.bus_evidence = BusEvidence(robot, s.silent_after)
@@ -229,8 +231,9 @@ class DamageDetector:
             self.restart()
             return []
         self._leg_loss.update(time)
-        p, intact = self._network.step(features), (self.features.left == 1.0) & (time >= self._returns)
-        self.posterior.update(time, p, are_setpoints_moving(features), intact, self._find_answering(time))
+        p, moving = self._network.step(features) * self._possible, are_setpoints_moving(features)
+        intact = (self.features.left == 1.0) & (time >= self._returns)
+        self.posterior.update(time, p, moving, intact, self._find_answering(time))
         if braced:
             self.posterior.hold()
         if self.disturbed or time < self._judged_from:
@@ -251,8 +254,7 @@ class DamageDetector:
         return np.array([not mute[part.start : part.stop].any() for part in joints])
 
     def _is_still(self, leg: int, place: int, since: float) -> bool | None:
-        joint = int(self.features.slots[leg, place])
-        return self.features.is_still(joint, since) if joint < self.robot.joint_count else None
+        return self.features.is_still(int(self.features.slots[leg, place]), since)
 
     def _explain(self, judgement: Judgement) -> tuple[Hypothesis, str]:
         """Return what the network sees, and how the motion shows it."""
@@ -268,13 +270,11 @@ class DamageDetector:
 
     def _restore_recovered(self, time: float) -> list[Decision]:
         """Restore joints that this detector has declared locked or limp and that are intact again."""
-        torque_off = self.bus_evidence.torque_off(time)
-        joints = [joint for joint in self._recovered.find_recovered(time) if not torque_off[joint]]
-        found = self.decisions.from_recovered(time, joints)
-        for decision in found:
-            for joint in joints:
-                if name_part(self.robot, joint) == decision.name.removesuffix(" back"):
-                    self._recovered.note_restored(joint)
+        found, torque_off = [], self.bus_evidence.torque_off(time)
+        for joint in self._recovered.find_recovered(time):
+            if not torque_off[joint] and (decisions := self.decisions.from_recovered(time, joint)):
+                self._recovered.note_restored(joint)
+                found += decisions
         return found
 
     def _from_bus(self, time: float) -> list[Decision]:
@@ -322,7 +322,7 @@ class DamageDetector:
         if self.disturbed or not self.following or time < self._judged_from:
             return None
         joint = self._recovered.retest(time)
-        return None if joint is None else name_part(self.robot, joint)
+        return None if joint is None else self.robot.part_names[joint]
 
     def findings(self) -> list[Finding]:
         """Return the current Findings, declared ones first."""

@@ -23,7 +23,7 @@ import numpy as np
 from hexapod_dynamics.detection.running_model import RunningModel
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.detection.timing import find_lag
-from hexapod_dynamics.kinematics import LegKinematics
+from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
 
 STEP = 0.08  # [s] between two vectors of features
@@ -212,7 +212,7 @@ class FeatureExtractor:
         Raises HexapodError if the model is not finite.
         """
         if not self.model.started:
-            if self.model.start(self._angle, self.morphology):
+            if self.model.start(time, self._angle, self.morphology):
                 self._readings.clear()
                 self._attitudes.clear()
                 self._started = time
@@ -246,16 +246,13 @@ class FeatureExtractor:
 
     def _signs(self) -> np.ndarray:
         """Return the sign of each joint (n + 1,): that of the foot's motion along x, or down if it moves more so."""
-        signs = np.zeros(self.robot.joint_count + 1)
-        for k, leg in enumerate(self.robot.legs):
-            joints, kinematics = self.robot.leg_joints(leg.name), LegKinematics.from_robot(self.robot, leg.name)
-            angles = np.nan_to_num(self._angle[joints.start : joints.stop])
-            foot = kinematics.to_base(kinematics.forward(angles))
-            for joint in self.slots[k][self.slots[k] < self.robot.joint_count]:
-                turned = angles.copy()
-                turned[joint - joints.start] += 0.01
-                moved = kinematics.to_base(kinematics.forward(turned)) - foot
-                signs[joint] = math.copysign(1.0, moved[0] if abs(moved[0]) > abs(moved[2]) else -moved[2])
+        signs, angles = np.zeros(self.robot.joint_count + 1), np.nan_to_num(self._angle)
+        model, intact = WholeBodyModel(self.robot), Morphology.whole(self.robot)
+        for leg in self.robot.legs:
+            joints, link = np.array(self.robot.leg_joints(leg.name)), leg.links[-1]
+            foot = model.point_jacobian(f"{leg.name}.{link.name}", (link.length, 0.0, 0.0), angles, intact)
+            x, _, z = foot[:, 6 + joints]
+            signs[joints] = np.copysign(1.0, np.where(np.abs(x) > np.abs(z), x, -z))
         return signs
 
     def _compare_joints(self, last: float) -> None:

@@ -30,21 +30,12 @@ def short(robot: Robot, leg: str, fraction: float) -> Hypothesis:
 
 def limp(robot: Robot, joint: int) -> Hypothesis:
     """The servo of the joint (index) gives no torque."""
-    part = name_part(robot, joint)
+    part = robot.part_names[joint]
     return Hypothesis(f"{part} limp", {f"limp.{part}": True})
 
 
 def locked(robot: Robot, joint: int, angle: float) -> Hypothesis:
     """The joint (index) is stuck at an angle [rad]."""
-    part = name_part(robot, joint)
+    part = robot.part_names[joint]
     values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
     return Hypothesis(f"{part} locked at {angle:.2f} rad", values)
-
-
-def name_part(robot: Robot, joint: int) -> str:
-    """Name of the part ("RM.femur") that a joint index moves."""
-    for leg in robot.legs:
-        joints = robot.leg_joints(leg.name)
-        if joint in joints:
-            return f"{leg.name}.{leg.link_names[joint - joints.start]}"
-    raise IndexError(joint)

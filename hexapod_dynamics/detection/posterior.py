@@ -59,7 +59,7 @@ class Posterior:
         self.odds = np.full((legs, 2), -math.inf)
         self.latest = self.odds.copy()
         self._steps = np.full((MEAN, legs, 2), LOWEST)
-        self._kinds = np.zeros((legs, CLASSES))  # sums of log probabilities while a joint is over its threshold
+        self._kinds = np.zeros((legs, CLASSES))  # log probabilities: sums while a joint is over its threshold
         self._over = np.full(legs, math.inf)  # [s] since when
         self._suspected = np.full((legs, 2), math.inf)  # first and last time [s]
         self._moved: deque[bool] = deque(maxlen=MOVED[1])
@@ -75,7 +75,6 @@ class Posterior:
     def hold(self) -> None:
         """Decide nothing now, and begin to wait again."""
         self._over[:] = math.inf
-        self._kinds[:] = 0.0
 
     def update(
         self, time: float, probabilities: np.ndarray, moving: bool, intact: np.ndarray, answers: np.ndarray
@@ -94,7 +93,7 @@ class Posterior:
         self.odds[~(intact & answers)] = self.latest[~(intact & answers)] = -math.inf
         self._moved.append(moving)
         over = np.any(self.odds > self._thresholds, axis=1)
-        self._kinds = np.where(over[:, None], self._kinds + np.log(p), 0.0)
+        self._kinds = np.where((over & np.isfinite(self._over))[:, None], self._kinds, 0.0) + np.log(p)
         self._over = np.where(over, np.minimum(self._over, time), math.inf)
         suspected = self.odds.max(axis=1) > self._suspect
         ended = ~suspected & (time - self._suspected[:, 1] > 0.4)  # [s]: five steps

@@ -35,6 +35,8 @@ class RunningModel:
         n = robot.joint_count
         self.period = settings.command_period
         self._delay, self._servo = settings.command_delay, robot.servo
+        # [s] after which commands are missing, five at least: the servos hold.
+        self._patience = max(0.1, 5.0 * self.period) + self._delay
         self._guard = PoseGuard.from_robot(robot, settings.guard)
         self._model = Predictor(robot, timestep=settings.timestep)
         self.time = np.full(_TICKS, np.nan)
@@ -53,6 +55,8 @@ class RunningModel:
         """Add a command: joint angles (n,) [rad], NaN: no command; torques (n,) [N m]: feed-forward."""
         if torques is not None:
             self._torques[:] = torques
+        if not self.started:  # it starts at the last one
+            self._commands.clear()
         self._commands.append((time, np.array(positions, float)))
 
     def clear(self) -> None:
@@ -60,16 +64,15 @@ class RunningModel:
         self.started = False
         self._commands.clear()
 
-    def start(self, angles: np.ndarray, morphology: Morphology) -> bool:
-        """Start with the robot standing on its lowest feet, at the last command and the measured angles (n,) [rad],
-        NaN: not measured; False: too few.
+    def start(self, time: float, angles: np.ndarray, morphology: Morphology) -> bool:
+        """Start with the robot standing on its lowest feet, at the last command before a time [s] and the measured
+        angles (n,) [rad], NaN: not measured; False: too few. Since a command of long ago the servos have held.
         """
         ready = np.isfinite(angles) | ~morphology.existing_mask
         if not self._commands or not ready.mean() > 0.8:
-            while len(self._commands) > 5:
-                self._commands.popleft()
             return False
-        begin, positions = self._commands[-1]
+        at, positions = self._commands[-1]
+        begin = max(at, time - self._patience)
         start = np.where(np.isfinite(angles), angles, np.nan_to_num(positions))
         self._generation += 1
         self._guard.synchronise_setpoint(self._generation, start, np.ones(len(start), bool))
@@ -101,8 +104,7 @@ class RunningModel:
                 self._hold()
             interval = min(max(at - self._tick_time, 0.5 * self.period), 2.0 * self.period)
             self._tick(at, self._guard.update(positions, self._torques, interval))
-        # Commands are missing, five at least: the servos hold.
-        while time - self._tick_time > max(0.1, 5.0 * self.period) + self._delay:
+        while time - self._tick_time > self._patience:
             self._hold()
 
     def _hold(self) -> None:

@@ -115,9 +115,8 @@ class OnboardSimulation:
         """Break (or mend) the simulated robot; nobody tells its software. unplugged: joints (indices) without power."""
         self.unplugged[:] = False
         self.unplugged[list(unplugged)] = True
-        parts = [f"{leg.name}.{link.name}" for leg in self.robot.legs for link in leg.links]
         for joint in unplugged:
-            morphology = morphology.limp(parts[joint])
+            morphology = morphology.limp(self.robot.part_names[joint])
         self.physics.set_morphology(morphology)
 
     def run(self: Walk, seconds: float, until: Callable[[Walk], object] | None = None) -> bool:

@@ -182,6 +182,11 @@ class Robot:
         """Names of all joints, leg by leg from the body outward."""
         return tuple(joint.name for joint in self.joints)
 
+    @cached_property
+    def part_names(self) -> tuple[str, ...]:
+        """Names of the links that the joints move, in their order: "RM.femur"."""
+        return tuple(f"{leg.name}.{link.name}" for leg in self.legs for link in leg.links)
+
     @property
     def joint_count(self) -> int:
         """Number of all joints."""

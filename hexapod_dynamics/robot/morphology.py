@@ -120,8 +120,7 @@ class Morphology:
 
     def parameters(self) -> dict[str, bool | float]:
         """Return the whole set of named values, as in the topic `morphology` and the parameters of damage_manager."""
-        legs = self.robot.leg_names
-        links = [f"{leg.name}.{link}" for leg in self.robot.legs for link in leg.link_names]
+        legs, links = self.robot.leg_names, self.robot.part_names
         values = KINDS.values.values()
         found = {f"{v.prefix}.{part}": v.intact for v in values for part in (legs if v.of_leg else links)}
         for leg, fractions, joints in self._by_leg():

@@ -12,7 +12,6 @@ from support.walks import walking
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
-from hexapod_dynamics.detection.hypotheses import name_part
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
@@ -65,7 +64,7 @@ def test_a_leg_that_is_put_back_undeclared_is_no_longer_found_nor_a_part_of_it(s
 def test_a_leg_whose_servos_switch_off_is_limp_and_three_such_legs_are_a_fault_of_the_supply(legs, joints, ends):
     limp = [joint for leg in legs for joint in ROBOT.leg_joints(leg)[:joints]]
     found = {name for _, one in bus_decisions(limp=limp, ends=ends) for name in one.values}
-    assert found == ({f"limp.{name_part(ROBOT, joint)}" for joint in limp} if len(legs) < 3 else set())
+    assert found == ({f"limp.{ROBOT.part_names[joint]}" for joint in limp} if len(legs) < 3 else set())
 
 
 @pytest.mark.parametrize("shift", range(9))

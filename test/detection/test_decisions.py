@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.allocations import least_growth
 from support.jethexa import ROBOT, WHOLE
+from support.random_robots import random_robot
 
 from hexapod_dynamics.detection import features
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
@@ -15,6 +16,7 @@ from hexapod_dynamics.detection.hypotheses import limp, locked, missing
 from hexapod_dynamics.detection.network import CLASSES, LIMP, LOCKED, LOST
 from hexapod_dynamics.detection.posterior import KIND_WAIT, PAIR_WAIT, WAIT, Judgement, Posterior
 from hexapod_dynamics.estimation import DamageDetector
+from hexapod_dynamics.robot import Morphology
 
 COUNT = np.radians(0.24)
 
@@ -100,6 +102,58 @@ def test_a_leg_that_answers_again_may_take_its_time_to_follow_its_commands(maker
     assert returned == [ROBOT.leg_names.index("RM")]  # the detector does not judge it for RETURNS
 
 
+def test_a_leg_whose_robot_has_other_joints_is_judged_and_named_by_those_that_it_has():
+    robot = random_robot(np.random.default_rng(3), 3, 4)  # legs of four and three joints
+    evidence, legs = BusEvidence(robot, 0.3), [list(robot.leg_joints(name)) for name in robot.leg_names]
+    for now in np.arange(0.0, 4.0, 0.02):
+        for joint in range(robot.joint_count):
+            if now < 3.0 or joint not in legs[0]:
+                evidence.add_reading(now, joint)
+    found = DecisionMaker(robot).from_bus(
+        3.9, evidence, Morphology.whole(robot), np.zeros(robot.joint_count), True, lambda _: False
+    )
+    assert [one.values for one in found] == [{"legs.L0": False}] and "its 4 servos" in found[0].text
+
+
+class Certain:
+    """A network that sees one class of damage in all legs."""
+
+    def __init__(self, kind):
+        self.p = 0.99 * np.eye(CLASSES)[kind] + 0.01 * np.eye(CLASSES)[0]
+
+    def step(self, features):
+        return np.tile(self.p, (len(features), 1))
+
+    def reset(self):
+        pass
+
+
+@pytest.mark.parametrize("family", [1, 4])
+def test_no_joint_that_a_leg_has_not_is_damaged(family):
+    robot = random_robot(np.random.default_rng(family), family, 4)
+    detector, n = DamageDetector(robot, network=Certain(LOCKED + 2)), robot.joint_count
+    for k in range(400):
+        t, angles = 0.02 * k, 0.1 * np.sin(0.06 * k + np.arange(n))
+        detector.command(t, angles)
+        detector.measure_attitude(t, np.eye(3))
+        for joint in range(n):
+            detector.measure_joint(t, joint, angles[joint])
+        detector.update(t)
+    damaged = {one.name.partition(" ")[0] for one in detector.findings()}
+    assert damaged == {f"{leg.name}.{leg.links[-1].name}" for leg in robot.legs if len(leg.links) > 2}
+
+
+def test_a_command_of_long_ago_does_not_stop_the_detector_when_the_first_servos_answer():
+    detector = DamageDetector(ROBOT)
+    for k in range(1, 3000):
+        if k < 5:
+            detector.command(0.04 * k, np.zeros(18))
+        for joint in range(18 if k > 2900 else 0):
+            detector.measure_joint(0.04 * k, joint, 0.0)
+        detector.update(0.04 * k)
+    assert detector.features.model.started and detector.features.model.tick < 300
+
+
 @pytest.mark.parametrize("case", ["stopped", "no commands", "one joint never measured"])
 def test_an_hour_in_which_the_model_does_not_run_needs_no_memory(case):
     detector, t = DamageDetector(ROBOT), 0.0
@@ -174,6 +228,13 @@ def test_a_robot_that_stands_has_lost_nothing_and_a_leg_that_is_not_judged_neith
 def test_what_a_leg_showed_while_a_servo_was_silent_counts_once_it_answers():
     answers = [np.arange(LEGS) != 2] * 12 + [ALL] * 8
     assert run([*QUIET, *[{(2, LOST): 8.0}] * 16], answers=answers) == (round(12 * STEP + WAIT, 2), {(2, LOST)})
+
+
+def test_a_suspected_leg_is_named_with_the_joint_and_kind_that_the_network_sees():
+    posterior = Posterior(LEGS, np.full(2, THRESHOLD), 0.0)
+    for k in range(12):
+        posterior.update(STEP * k, probabilities({(3, LOCKED + 1): THRESHOLD - 0.5}), True, ALL, ALL)
+    assert [(one.leg, one.kind) for one in posterior.list_suspected()] == [(3, LOCKED + 1)]
 
 
 def test_both_of_a_pair_are_declared_at_once_if_the_second_follows_soon():

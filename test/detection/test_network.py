@@ -236,7 +236,7 @@ def test_legs_of_other_shapes_are_seen_by_their_first_and_last_joints(links, slo
 def started(settings):
     model = RunningModel(ROBOT, settings)
     model.command(0.0, np.zeros(ROBOT.joint_count))
-    assert model.start(np.zeros(ROBOT.joint_count), WHOLE)
+    assert model.start(0.0, np.zeros(ROBOT.joint_count), WHOLE)
     return model
 
 
