@@ -125,13 +125,13 @@ class AttitudeFilter:
         self.innovation = np.zeros(3)
 
     def measure(self, time: float, measured: np.ndarray, modelled: np.ndarray) -> np.ndarray:
-        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time; return the rotation
-        vector (3,) in world axes by which the model is to be turned [rad].
+        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at a time [s] later than the previous one;
+        return the rotation vector (3,) in world axes by which the model is to be turned [rad].
         """
-        step = 0.0 if self._time is None else time - self._time
+        step = math.inf if self._time is None else time - self._time
         yaw = roll_pitch_yaw(measured)[2]
         turned = (yaw - self._yaw + math.pi) % (2 * math.pi) - math.pi
-        if self._time is None or not 0.0 <= step <= 1.0 or abs(turned) > 0.3:  # [s], [rad]: it has restarted
+        if step > 1.0 or abs(turned) > 0.3:  # [s], [rad]: it has restarted
             self._align = rotation_z(roll_pitch_yaw(modelled)[2] - yaw)
             self.alignments += 1
             step = 0.0

@@ -23,7 +23,7 @@ import numpy as np
 from hexapod_dynamics.array_checks import as_numbers, check_vector
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, check_robot, require_robot
-from hexapod_dynamics.errors import HexapodError, require_finite, require_instance
+from hexapod_dynamics.errors import HexapodError, require_finite, require_instance, require_positive
 from hexapod_dynamics.estimation.filters import UNREAD_AFTER, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
 from hexapod_dynamics.estimation.pose_uncertainty import PoseDrift
@@ -63,6 +63,12 @@ class ObserverSettings:
     horizon_timestep: float = 0.005
     patience: float = 5.0
     guard: GuardSettings | None = None
+
+    def __post_init__(self) -> None:
+        own = vars(self)
+        from_zero = ("joint_gain", "tilt_gain", "yaw_gain", "command_delay", "patience")
+        require_positive({name: own[name] for name in from_zero}, zero=True)
+        require_positive({name: own[name] for name in ("command_period", "timestep", "horizon", "horizon_timestep")})
 
 
 class Observer:
@@ -178,12 +184,13 @@ class Observer:
         """Process the angle [rad] of one joint measured at `time`: the servos are read one after the other."""
         check_joint(self.robot, joint)
         require_finite(time=time, angle=angle)
-        modelled = self._joints.interpolate_element(time, 0, joint) if self.started else angle
+        compares = self.started and self._driven[joint]  # else the joint shows nothing of its servo's set-point
+        modelled = self._joints.interpolate_element(time, 0, joint) if compares else angle
         rate, joints = self.nu.item(6 + joint), self.joint_filter
         if not joints.measure(time, joint, angle, modelled, rate):
             return
         self._joints_time = time
-        if not (self.started and self._driven[joint]):
+        if not compares:
             return
         if joint in self._returning:
             self._start_joint(joint, angle)
@@ -216,9 +223,14 @@ class Observer:
         return self._intact and self.confidence[0] == "ok"
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
-        """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
+        """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin. One that is not later than
+        the previous one is ignored, as the reading of a joint is.
+        """
         require_finite(time=time)
-        self._attitude = rotation = as_rotation("rotation", rotation)
+        rotation, since = as_rotation("rotation", rotation), time - self._attitude_time
+        if not since > 0.0:
+            return
+        self._attitude, self._attitude_time = rotation, time
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.interpolate(time)))
             innovation = self.attitude_filter.innovation.tolist()
@@ -232,8 +244,7 @@ class Observer:
             self.position += turn[:, 2] * height
             self.position[2] -= height
             # A lasting tilt that the joints do not explain is the slope of the ground.
-            self.slope.learn(time, time - self._attitude_time, innovation[:2], self.following)
-            self._attitude_time = time
+            self.slope.learn(time, since, innovation[:2], self.following)
 
     def measure_motion(self, time: float, acceleration: Sequence[float], rate: Sequence[float]) -> None:
         """Process what the IMU feels at `time`: specific force (3,) [m/s^2] and angular velocity (3,) [rad/s], in axes
@@ -340,7 +351,7 @@ class Observer:
         """Test which joints are silent, and update `confidence`."""
         read_at, newest = self.joint_filter.fresh_time.tolist(), self._joints_time
         for joint in self._existing:
-            if UNREAD_AFTER < newest - read_at[joint] < math.inf:
+            if newest - read_at[joint] > UNREAD_AFTER:
                 self.consistency.mark_unread(time, joint, newest - read_at[joint])
         self.confidence = self.consistency.level(time)
 

@@ -106,7 +106,7 @@ class PoseDrift:
 
 
 class PoseUncertainty:
-    """Covariance of a predicted pose; spread: a Spread."""
+    """Covariance of a predicted pose; spread: a PoseDrift."""
 
     def __init__(self, spread: PoseDrift | None = None) -> None:
         self.spread = spread or PoseDrift()

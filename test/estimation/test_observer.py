@@ -8,6 +8,7 @@ from support.sensed_walk import EXACT, SensedWalk
 from support.walks import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.filters import CALM
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.onboard.simulation import REST_TIME
@@ -91,6 +92,8 @@ def test_the_path_ahead_is_where_the_robot_then_is():
     now = world.observer.time
     positions, rotations, joints = (a.copy() for a in world.observer.predict_path(now))
     ahead = now + 0.025 * np.arange(1, 21)
+    stopped = world.observer.predict_path(now + 5.0)[2]  # without commands the servos hold
+    assert np.abs(stopped - world.observer.commands.setpoints).max() < 0.05 and np.ptp(stopped[5:], axis=0).max() < 0.01
     rows = world.log(0.5)
     for axis in range(3):
         np.testing.assert_allclose(positions[:, axis], np.interp(ahead, rows[:, 0], rows[:, 1 + axis]), atol=3e-3)
@@ -114,7 +117,7 @@ def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others
     world.run(0.2)
     assert not world.observer.started
     world.run(1.0)
-    assert world.observer.started
+    assert world.observer.started and world.observer.confidence[0] != "ok"  # it names what it does not measure
     np.testing.assert_allclose(world.observer.q[3:6], world.physics.q[3:6], atol=0.02)
 
 
@@ -154,6 +157,31 @@ def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
     assert abs(observer.joint_filter.latest[index] + 0.3) > 0.1
     assert observer.q[index] == -0.3
     assert observer.morphology == observer.model.morphology == locked
+    world.run(2.0)
+    assert abs(observer.joint_filter.offsets[index]) < 0.02  # it teaches nothing of the set-points
+
+
+def test_attitudes_that_come_in_another_order_turn_the_model_as_those_in_order():
+    world = World(velocity=0.0)
+    world.twist[2] = 0.2
+    give, kept = world.onboard.imu, []
+
+    def every_fifth_late(t, *sample):
+        kept.append((t, *sample))
+        if round(100.0 * t) % 5:
+            while kept:
+                give(*kept.pop())
+
+    world.onboard.imu = every_fifth_late
+    world.run(4.0)
+    yaw, true = (euler_zyx(each.rotation)[0] for each in (world.observer, world.physics))
+    assert true > 0.5 and yaw == pytest.approx(true, abs=0.02) and world.observer.attitude_filter.alignments == 1
+
+
+@pytest.mark.parametrize("name, value", [("command_delay", np.nan), ("joint_gain", -2.0), ("command_period", 0.0)])
+def test_settings_that_cannot_be_are_refused_by_name(name, value):
+    with pytest.raises(HexapodError, match=name):
+        ObserverSettings(**{name: value})
 
 
 def test_a_stall_is_caught_up_to_a_bound_and_the_rest_is_said():

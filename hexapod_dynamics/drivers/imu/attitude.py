@@ -153,15 +153,17 @@ class OrientationFilter:
 
         A gap of up to a second is bridged: with the rates at its ends, for 0.05 s each, and the mean rate between. A
         foot's impact of 2 rad/s would else be 60 degrees of tilt after half a second in which a computer was too busy.
-        Steps are counted on one grid of time, so that late and then early samples are not integrated twice.
-        An accelerometer whose mean is far from gravity is shaken or broken: it shows no vertical.
+        Steps are counted on one grid of time, so that late and then early samples are not integrated twice. A sample
+        that comes after a later one is left out. An accelerometer whose mean is far from gravity is shaken or broken:
+        it shows no vertical.
         """
         accel, gyro = np.array(acceleration, float), np.array(angular_velocity, float)
         longest, edge = round(1.0 / self._period), round(0.05 / self._period)
         steps = 1 if self._last is None else round((t - self._last) / self._period)
-        if self._last is None or not 0 <= steps <= longest:
+        if self._last is None or abs(steps) > longest:
             self._last, steps = t, min(max(steps, 1), longest)
         else:
+            steps = max(steps, 0)
             self._last += steps * self._period
         missed = steps - 1
         for k in range(missed):

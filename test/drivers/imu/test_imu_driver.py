@@ -390,6 +390,14 @@ def test_a_short_gap_is_bridged_with_the_rates_at_its_ends():
     assert euler_zyx(rotation_from_quaternion(q))[0] == pytest.approx(0.24, abs=0.003)  # half of the first gap at rest
 
 
+def test_a_sample_that_comes_after_a_later_one_turns_nothing_twice():
+    estimate = OrientationFilter(100.0)
+    for k in range(200):
+        for late in (0, 1) if k % 5 == 0 else (0,):
+            q = estimate.update((0, 0, G), (0, 0, 0.5), 0.01 * (k - late))
+    assert euler_zyx(rotation_from_quaternion(q))[0] == pytest.approx(1.0, abs=0.01)
+
+
 def test_pauses_of_a_busy_computer_tilt_a_walking_robot_by_a_few_degrees_and_keep_its_turn():
     """The body rocks with 1.5 rad/s at 2.3 Hz and turns with 0.3 rad/s; every 2 s nothing is read for 0.7 s."""
     estimate, worst = OrientationFilter(100.0), 0.0
