@@ -150,7 +150,7 @@ class PayloadEstimator:
             self._tared_count = 0
         elif self._tared_count:
             self._extend_tare()
-        if self._is_known:
+        if not self._find_obstacle():
             if self._held is not None:
                 self._set_carried(self._held)
             elif self.tare_first and not self.tared:
@@ -158,8 +158,8 @@ class PayloadEstimator:
         return True
 
     def tare(self) -> bool:
-        """Define the present load as zero; return False if there is no estimate yet."""
-        if not self._is_known:
+        """Define the present load as zero; return False if there is no estimate."""
+        if self._find_obstacle():
             return False
         self._set_carried(np.zeros(3))
         return True
@@ -168,10 +168,7 @@ class PayloadEstimator:
 
     def estimate(self) -> Payload:
         """Return the payload as it is known now."""
-        reason = self._find_obstacle()
-        if not reason and not self._is_known:
-            reason = f"{self._averaged_cycles * self.windows.period:.0f} s of measurements, {MIN_DURATION:.0f} s needed"
-        if reason:
+        if reason := self._find_obstacle():
             return Payload(0.0, 0.0, 0.0, math.inf, math.inf, math.inf, self.tared, reason, self._expected)
         value, covariance = self._solve(self._rows(self._averaged_cycles))
         mass = float(value[0])
@@ -207,11 +204,6 @@ class PayloadEstimator:
     def _averaged_cycles(self) -> int:
         """Number of cycles that are averaged."""
         return min(self._count, max(MIN_CYCLES, round(20.0 / self.windows.period)), _ROWS)
-
-    @property
-    def _is_known(self) -> bool:
-        """Whether enough has been measured."""
-        return self._averaged_cycles >= MIN_CYCLES and self._averaged_cycles * self.windows.period >= MIN_DURATION
 
     def _find_unknown(self) -> ServoUncertainty:
         """What is unknown of the servos: of a catalogue, identified, identified while the body sways."""
@@ -309,7 +301,7 @@ class PayloadEstimator:
         return bool(step.max() > 16.0)
 
     def _find_obstacle(self) -> str:
-        """Return why the load cannot be estimated in this morphology; empty if it can."""
+        """Return why the load is not known, in this morphology or yet; empty if it is."""
         morphology = self.morphology
         legs = [leg for leg in self.robot.legs if morphology.has_leg(leg.name)]
         for leg in legs:
@@ -319,7 +311,12 @@ class PayloadEstimator:
             if stands and idle.any():
                 name = self.robot.joint_names[joints[int(np.argmax(idle))]]
                 return f"{name} gives no torque that is seen, and its leg may stand"
-        return "" if len(legs) >= 3 else f"{len(legs)} legs left: the body lies on the ground"
+        if len(legs) < 3:
+            return f"{len(legs)} legs left: the body lies on the ground"
+        seconds = self._averaged_cycles * self.windows.period
+        if self._averaged_cycles >= MIN_CYCLES and seconds >= MIN_DURATION:
+            return ""
+        return f"{seconds:.0f} s of measurements, {MIN_DURATION:.0f} s needed"
 
     def _inconsistency(
         self, value: Array, covariance: Array, deviation: float, x: float, y: float, spread: list[float]

@@ -47,9 +47,8 @@ class WrenchWindows:
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
         self._begin, self._now = math.nan, math.nan
         self.period = self._next_period = STANDING_PERIOD
-        self._wrench, self._cycle_up, self._windows = np.zeros(6), np.zeros(3), 0
         self.setpoints = np.zeros(n)  # mean of the set-points in the cycle that `close` has returned last [rad]
-        self._sent, self._sent_count = np.zeros(n), 0
+        self._begin_cycle()
 
     def set_period(self, period: float | None) -> None:
         """Set the period [s] of the steps from the next cycle on; None if the robot stands, or walks without a
@@ -69,9 +68,8 @@ class WrenchWindows:
         """
         self._count = 0
         self._last = {}
-        self._sent[:], self._sent_count = 0.0, 0
         self._open()
-        self._windows = 0
+        self._begin_cycle()
 
     def command(self, time: float, targets: Array) -> None:
         """Process the set-points (n,) [rad] that are sent to the servos at `time` [s]; NaN: unchanged."""
@@ -135,21 +133,24 @@ class WrenchWindows:
         """
         found = self._wrench_of_window()
         if found is None:
-            self._windows = 0
+            self._begin_cycle()
             return None
         if self._windows == 0:
-            self._wrench[:] = self._cycle_up[:] = 0.0
             self.period = self._next_period
         self._wrench += found
         self._cycle_up += self._up
         self._windows += 1
-        count = self._windows
-        if not self._is_last(count):
+        if not self._is_last(self._windows):
             return None
-        self._windows = 0
         self.setpoints[:] = self._sent / max(self._sent_count, 1)
-        self._sent[:], self._sent_count = 0.0, 0
-        return self._wrench / count, self._cycle_up / count
+        wrench, up = self._wrench / self._windows, self._cycle_up / self._windows
+        self._begin_cycle()
+        return wrench, up
+
+    def _begin_cycle(self) -> None:
+        """Set the sums over the windows and the commands of a cycle to zero."""
+        self._wrench, self._cycle_up, self._sent = np.zeros(6), np.zeros(3), np.zeros(self.robot.joint_count)
+        self._windows = self._sent_count = 0
 
     def _wrench_of_window(self) -> Array | None:
         """Return the mean wrench (6,) of the open window and open the next; None: too few readings."""

@@ -216,9 +216,17 @@ class ServoCommands:
         self._generation[joint] += 1
         self.guard.synchronise_setpoint(self._generation, angles, np.arange(count) == joint)
 
+    def have_stopped(self, time: float) -> bool:
+        """Return whether no command was accepted lately, so that the servos hold."""
+        return not self.history.count or time - self._last > COMMAND_TIMEOUT
+
+    def find_period(self, time: float) -> float | None:
+        """Return the period [s] of the commanded motion; None if it has none, or has stopped."""
+        return None if self.have_stopped(time) else self.history.lag
+
     def forecast(self, time: float, ahead: np.ndarray) -> np.ndarray | None:
-        """Return the set-points (K, n) `ahead` (K,) [s] after `time`; None if nothing was commanded."""
-        if not self.history.count:
+        """Return the set-points (K, n) `ahead` (K,) [s] after `time`; None if the servos hold theirs."""
+        if self.have_stopped(time):
             return None
         # A command reaches the servos after the delay and is executed within a period.
         lag = time - self._last - self.delay - self.period

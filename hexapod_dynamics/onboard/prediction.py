@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class PayloadWeighing:
 
     def restore(self, values: object) -> None:
         """Restore the load from before a crash: values (3,) of `get_stored`; else the load would be tared."""
-        if isinstance(values, list) and len(values) == 3 and all(isinstance(value, float) for value in values):
+        if isinstance(values, list) and len(values) == 3 and _are_numbers(values):
             self.estimator.resume(values)
 
     def get_stored(self) -> list[float] | None:
@@ -100,7 +101,7 @@ class PayloadWeighing:
         """Return the period of the steps [s], None if the robot does not walk steadily."""
         if self._swaying is not None and t - self._swaying[0] < FRESH_FOR:
             return self._swaying[1]
-        return self._observer.commands.history.lag
+        return self._observer.commands.find_period(t)
 
     def tare(self) -> str:
         """Count what the robot weighs now as nothing; return why that is impossible, else an empty text."""
@@ -209,10 +210,9 @@ class Prediction:
         given = [stored.get(name) for name in ("x", "y", "yaw")]
         if self.payload is not None:
             self.payload.restore(stored.get("payload"))
-        numbers = [number for number in given if isinstance(number, float) and math.isfinite(number)]
-        if len(numbers) < len(given):
+        if not _are_numbers(given):
             return f"the stored position is invalid ({stored}): odom starts at zero"
-        self.observer.set_start_pose(*numbers)
+        self.observer.set_start_pose(*given)
         return ""
 
     # ---- out ---------------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class Prediction:
         if not self.settings.feedforward or last == -math.inf or not np.isfinite(commands.commanded[moving]).all():
             return None
         if t - last > SILENT_AFTER:  # no commands arrive any more: the commanded motion is at rest
-            self._accelerations[:] = commands.commanded_rate[:] = 0.0
+            self._accelerations[:] = self._last_rates[:] = commands.commanded_rate[:] = 0.0
         elif t + 1.25 * step < self._commanded + self.settings.command_period:
             return None
         joints, body = np.where(moving, commands.commanded, observer.q), observer.nu[:6]
@@ -300,6 +300,10 @@ class Prediction:
         return "ok", "predicting" if COMMANDS not in missing else "predicting, no commands"
 
 
+def _are_numbers(values: list[object]) -> TypeGuard[list[float]]:
+    return all(isinstance(value, float) and math.isfinite(value) for value in values)
+
+
 def _values(observer: Observer) -> dict[str, object]:
     """Return the diagnostic values of an Observer."""
     offsets = observer.joint_filter.offsets
@@ -319,5 +323,5 @@ def _values(observer: Observer) -> dict[str, object]:
         "standard deviation of yaw [deg]": float(np.degrees(np.sqrt(covariance[5, 5]))),
         "inconsistent": " ".join(observer.consistency.suspected),
         "yaw alignments": observer.attitude_filter.alignments,
-        "period of the commands [s]": observer.commands.history.lag or 0.0,
+        "period of the commands [s]": observer.commands.find_period(observer.time) or 0.0,
     }

@@ -14,6 +14,7 @@ from support.walks import payload_walk
 
 from hexapod_dynamics.estimation.foot_loads import BodyStatics, turn_upright
 from hexapod_dynamics.estimation.payload import PayloadEstimator
+from hexapod_dynamics.estimation.payload_windows import WrenchWindows
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.terrain import MOST, SPEED, LoadShift
@@ -43,6 +44,12 @@ def test_a_load_put_on_and_a_leg_declared_lost():
     estimator.set_morphology(Morphology.whole(ROBOT).without("RM"))
     waiting = estimator.estimate()
     assert "needed" in waiting.reason and waiting.expected == loaded.expected
+    # A robot that is not commanded any more does not walk: nothing is weighed.
+    control, step = walk.onboard.parts.gait, walk.onboard.parts.gait.step
+    control.step = lambda t: None
+    weighed = [carried(seconds) for seconds in (1.0, 4.0)]
+    assert weighed[0] is weighed[1]
+    control.step = step
     # Taken off: at first it is held, then nothing is reckoned with.
     walk.load = (0.0, 0.0, 0.0)
     assert carried(20.0, lambda walk: walk.payload.expected[0] == 0.0).expected == (0.0, 0.0, 0.0)
@@ -171,6 +178,26 @@ def test_with_steps_so_short_that_20_seconds_are_more_cycles_than_are_stored_no_
         walk.walk(100)
     alike[0].walk(10, 0.06), alike[1].walk(10)
     assert abs(alike[0].estimator._bias[2] - alike[1].estimator._bias[2]) < 1e-9
+
+
+def test_a_robot_whose_load_cannot_be_known_is_not_tared():
+    walk = Cycles()
+    walk.estimator.windows.morphology = Morphology.whole(ROBOT).limp("RF.femur")
+    assert "gives no torque" in walk.walk(20).reason and not walk.estimator.tared and not walk.estimator.tare()
+
+
+def test_set_points_of_a_cycle_that_was_not_completed_do_not_count_in_the_next():
+    windows, t = WrenchWindows(ROBOT, command_delay=0.0, command_period=0.02), 0.0
+    stance, found = AdaptiveGait().bind(ROBOT).position, None
+    for k in range(200):
+        t = 0.02 * k
+        windows.command(t, stance + (0.2 if k < 30 else 0.0))
+        for joint in range(18):
+            if k not in range(14, 30):
+                windows.measure_joint(t + 0.01, joint, stance[joint])
+        if windows.due and found is None:
+            found = windows.close()
+    assert found is not None and np.abs(windows.setpoints - stance).max() < 1e-9
 
 
 def test_the_tare_of_a_robot_that_stopped_is_complete():

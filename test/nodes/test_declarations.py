@@ -202,6 +202,7 @@ def test_the_service_refuses_to_tare_before_anything_is_known(report):
 
 def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
     weighing.restore(["not", "a", "load"])
+    weighing.restore([float("nan"), 0.0, 0.0])
     assert weighing.get_stored() is None
     weighing.restore([0.4, 0.016, 0.0])
     assert weighing.estimator.estimate().expected == (0.4, 0.016, 0.0)
@@ -226,7 +227,7 @@ def windows(weighing, history, seconds, begin, cycles):
 
 def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
     """A sway for weighing hides the period of the steps in the commands."""
-    history, cycles, now = SimpleNamespace(lag=None), [], [0.0]
+    history, cycles, now = SimpleNamespace(lag=None, count=0), [], [0.0]
     monkeypatch.setattr("hexapod_dynamics.nodes.prediction_messages.time.monotonic", lambda: now[0])
     for begin in range(20):  # gait_state comes once a second
         now[0] = float(begin)
