@@ -43,22 +43,21 @@ class ServoMessages:
             self._following_publisher.publish(Bool(data=following))
 
     def publish_readings(self, now: float, state: ChainState) -> None:
-        """Publish the readings of a ChainState at the monotonic time `now` [s]: all joints, then the new ones, whose
-        stamp is the time of the newest one, and `effort` is how long before that each joint was read [s].
+        """Publish the new readings of a ChainState at the monotonic time `now` [s], if there are any: with all joints, and
+        alone. The stamp is the time of the newest one; alone, `effort` is how long before that each joint was read [s].
         """
         stamps, known = state.stamp.tolist(), state.known.tolist()
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
-        if not there:
-            return
-        angles, rates = state.angle.tolist(), state.rate.tolist()
-        if self._state_publisher is not None:
-            self._fill(self._states, there, max(stamps[j] for j in there), angles, rates)
-            self._state_publisher.publish(self._states)
         new = sorted((j for j in there if stamps[j] > self._published[j]), key=stamps.__getitem__)  # the oldest first
+        if not new:
+            return
+        angles, rates, newest = state.angle.tolist(), state.rate.tolist(), stamps[new[-1]]
+        if self._state_publisher is not None:
+            self._fill(self._states, there, newest, angles, rates)
+            self._state_publisher.publish(self._states)
         for joint in new:
             self._published[joint] = stamps[joint]
-        if new and self._new_topic.has_subscribers(time.monotonic()):
-            newest = stamps[new[-1]]
+        if self._new_topic.has_subscribers(time.monotonic()):
             self._fill(self._new, new, newest, angles, rates)
             self._new.effort = [newest - stamps[joint] for joint in new]
             self._new_topic.publish(self._new)

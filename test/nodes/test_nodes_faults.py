@@ -3,6 +3,7 @@ are refused with a reason, or taken, and the node goes on.
 """
 
 import os
+import time
 
 import pytest
 from support.programs import python
@@ -104,8 +105,13 @@ def test_faults_come_and_go_by_service(probe, heard):
     wait_until(lambda: "tibia_joint_RF" not in heard["joints"][-1][1].name, 10, "it is left out")
     probe.statuses.says("imu", "Connection timed out")
     wait_until(lambda: len(heard["joints"][-1][1].name) == 17, 10, "the others are there")
-    assert set_faults(probe, servo__silent="", imu__locked=False) == (True, "")
-    wait_until(lambda: len(heard["joints"][-1][1].name) == 18, 10, "it is back")
+    assert set_faults(probe, servo__silent="", imu__locked=False, bus__unplugged=True) == (True, "")
+    probe.statuses.says("servos", "is gone")
+    heard["joints"].clear()
+    time.sleep(0.3)
+    assert not heard["joints"], "what was measured before is not published again"
+    assert set_faults(probe, bus__unplugged=False) == (True, "")
+    wait_until(lambda: heard["joints"] and len(heard["joints"][-1][1].name) == 18, 10, "it is back")
     heard["imu"].clear()
     wait_until(lambda: heard["imu"], 10, "the IMU is back")
 

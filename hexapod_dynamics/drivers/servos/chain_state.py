@@ -46,7 +46,7 @@ class ChainState:
         self.unconfirmed = self._flags[3]  # has not confirmed the last torque command
         self.moving = self._flags[4]  # found to move although the pose is frozen
         self.missing_but_answering = self._flags[5]  # declared missing, but its servo answers
-        # torque was switched off while the joint was declared missing, and has not been switched on since
+        # torque was switched off, and not on again, because the joint was declared missing then
         self.torque_left_off = self._flags[6]
         self.generation = self._counts[0]  # incremented each time start_angle is determined: then start from it
         self.back = self._counts[1]  # consecutive answers of a servo that is declared missing
@@ -321,7 +321,7 @@ class ChainStateMachine(ChainState):
         self.torque, self.torque_time = on, t
         self.epoch += 1
         self.unconfirmed[:] = ~self.missing if on else True
-        self.torque_left_off[:] = self.torque_left_off & self.missing if on else self.torque_left_off | self.missing
+        self.torque_left_off[:] = not on or self.torque_left_off & self.missing
         self.torque_on[:] = self.angle[:] = np.nan
         self._initialised[:], self.trusts_targets = False, True
         self.schedule.confirm_again()
@@ -398,7 +398,7 @@ class ChainStateMachine(ChainState):
             self.missing_but_answering[joint], self.unconfirmed[joint] = True, on and not self.torque
             self._unanswered_probes[joint] = 0
             return
-        self.torque_left_off[joint] &= not on
+        self.torque_left_off[joint] &= not (on and self.torque)
         if on or not self.torque:  # a servo that should be limp has torque: the command is repeated
             self.unconfirmed[joint] = on != self.torque
         if not on and self.torque:

@@ -76,8 +76,8 @@ class ServoHealth:
             "has not confirmed that its torque is off": unconfirmed & (state.torque_on != 1.0),
             "still moves although the pose is frozen": state.moving & state.known & state.frozen,
             self._silence: state.silent & ~(state.unconfirmed & off),
-            "has no torque: it was switched off while the joint was declared missing; servos/torque true switches it "
-            "on where it stands": state.known & (state.torque_on == 0.0) & state.torque & state.torque_left_off,
+            "has no torque: the joint was declared missing when it was switched on; servos/torque true switches it on "
+            "where it stands": state.known & (state.torque_on == 0.0) & state.torque & state.torque_left_off,
             # What a servo reports is the cause.
             "has switched its torque off: too hot, or the supply is outside the servo's limits": limp & ~reporting,
             "does not reach its target: blocked or overloaded": state.known
