@@ -28,6 +28,7 @@ class BoardOutputs:
     def __init__(self, node: ServosNode, servos: BoardServos) -> None:
         self._node, self._stops, self._key = node, node.stops, node.values.read("stop_board_button", int)
         self._sender = frames.ImuSender(device_directory(node.get_namespace()) / frames.SOCKET)
+        node.ending.callback(self._sender.close)
         self._joy, self._next_joy = node.create_publisher(Joy, "joy", 10), 0.0
         self._last: tuple[list[float], list[int]] | None = None
         self._remote_until, self._remote_lost, self._remote_stops = 0.0, True, False
@@ -91,7 +92,3 @@ class BoardOutputs:
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.header.frame_id, (message.axes, message.buttons) = source, values
         self._joy.publish(message)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._sender.close()

@@ -66,6 +66,7 @@ class GaitNode(RobotNode):
             keep=self.session_state.post,
             faults=self.faults,
         )
+        self.ending.callback(self.control.close)
         permit = self.control.permit
         if not self.session_state.save(permit.state) and permit.by_itself:
             permit.by_itself = False
@@ -179,7 +180,6 @@ class GaitNode(RobotNode):
         return level, message, values
 
     def destroy_node(self) -> None:
-        """End the background work of the gait, then the node."""
+        """Destroy the second participant of cmd_vel, if there is one, then the node."""
         self._velocity.close()
-        self.control.close()
         super().destroy_node()

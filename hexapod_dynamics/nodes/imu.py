@@ -95,6 +95,7 @@ class ImuNode(RobotNode):
                 self.reader = ImuReader(self.bus, settings, self._on_sample)
             self.loop = TickLoop(self, 0.1, self._report_changes)
         self.diagnostics = Diagnostics(self, self.reader.what, self._diagnose)
+        self.ending.callback(self.reader.stop)
         self.reader.start()
 
     def _set_noise(self, chip: Chip) -> None:
@@ -205,7 +206,3 @@ class ImuNode(RobotNode):
         values = self.reader.figures() | self.imu.figures()
         self._level, message = self._assess()
         return self._level, message, values
-
-    def close(self) -> None:
-        """End the reader."""
-        self.reader.stop()

@@ -77,6 +77,7 @@ class ServosNode(RobotNode):
         given = {"seated": seated, "period": self._period, "supply": supply, "namespace": self.get_namespace()}
         settings = make_settings(SupervisorSettings, values, **given)
         self.chain = self._make_chain()
+        self.ending.callback(self.chain.stop)  # whatever calls it is made later, and ends before
         self.control = ServoSupervisor(
             self.chain,
             self.guard,
@@ -124,6 +125,8 @@ class ServosNode(RobotNode):
             self.board = BoardOutputs(self, cast("BoardServos", self.chain.servos))
         self.priority = raise_process_priority(10)  # that of the threads which stop the robot is higher
         self.chain.start()  # the hardware is started last, after all checks
+        if values["on_shutdown"] == "release":
+            self.ending.callback(self._release)
 
     def _make_chain(self) -> ServoChain:
         """Make the bus thread as the parameters say; `session` has been declared (crash_recovery.SessionState)."""
@@ -296,12 +299,7 @@ class ServosNode(RobotNode):
         values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
-    def close(self) -> None:
-        """Hold the pose, or switch torque off if configured so, and close the port."""
-        self.stops.close()
-        if self.values["on_shutdown"] == "release":
-            self.chain.set_torque(False)
-            self.chain.wait_confirmed(1.0)
-        self.chain.stop()
-        if self.board is not None:
-            self.board.close()
+    def _release(self) -> None:
+        """Switch torque off at the end, instead of holding the pose; a stop is still accepted meanwhile."""
+        self.chain.set_torque(False)
+        self.chain.wait_confirmed(1.0)

@@ -63,6 +63,7 @@ class SimulatorNode(RobotNode):
             physics=physics,
             truth=Truth.parse(truth),
         )
+        self.ending.callback(self.simulated.stop)
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
         self._injector = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.sensor)
         self._injector.set({spec.name.removeprefix("faults."): values[spec.name] for spec in FAULT_PARAMETERS})
@@ -88,10 +89,6 @@ class SimulatorNode(RobotNode):
         self._priority = raise_process_priority(9) if len(os.sched_getaffinity(0)) > 1 else "normal"
         self.loop = TickLoop(self, 1.0 / values.read("rate", float), self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._diagnose)
-
-    def close(self) -> None:
-        """Remove the devices."""
-        self.simulated.stop()
 
     def _put_on(self) -> None:
         """Let the robot carry the load of the parameters."""

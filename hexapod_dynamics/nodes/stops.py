@@ -115,14 +115,15 @@ class Stops:
         self._control, self._loop, self._log = node.control, node.loop, node.get_logger()
         self._session_state, self._on_stop, values = node.session_state, on_stop, node.values
         self._pad = GamePad(node.loop, values.read("stop_joy_button", int), self._on_pad)
-        self._button = self._socket = None
+        self._button: StopButton | None = None
         self.switches: dict[str, Callable[[], bool]] = {"stop button of the game pad": self._pad.is_pressed}
         pin, level = values.read("stop_button_pin", int), values.read("stop_button_level", str)
         if pin >= 0:
             self._button = button = StopButton(pin, level, lambda: self.stop_by("stop button of the board"))
+            node.ending.callback(button.close)
             self.switches["stop button of the board"] = lambda: button.pressed
         try:
-            self._socket = StopSocket(socket_path(node.get_namespace()), self.stop)
+            node.ending.callback(StopSocket(socket_path(node.get_namespace()), self.stop).close)
         except (DeviceError, UnsafePathError) as error:
             self._log.warning(str(error))
         group = ReentrantCallbackGroup()
@@ -165,12 +166,6 @@ class Stops:
         if self._button is not None and self._button.fault:
             return "error", [*words, self._button.fault]
         return level, words
-
-    def close(self) -> None:
-        """Release the socket and the pin."""
-        for each in (self._button, self._socket):
-            if each is not None:
-                each.close()
 
     def _on_pad(self) -> None:
         self._log.warning(f"game pad: {self._control.emergency_stop(True)[1]}")

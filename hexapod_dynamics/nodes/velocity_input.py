@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
 import rclpy
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
-from hexapod_dynamics.ros.guarded_node import GuardedNode, type_name
+from hexapod_dynamics.ros.guarded_node import GuardedNode, describe_error, type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -20,8 +21,8 @@ class VelocityInput:
     """Calls on_twist((vx, vy, wz)) for each command; oldest [s]: a stamped command older than this is refused.
 
     A participant of DDS has one type for a topic: Twist is received by the node's own one, and TwistStamped by a second
-    one, once somebody publishes it. The subscription to Twist is reliable where all publishers are, so that the first
-    command is not lost.
+    one, once somebody publishes it; if that cannot be made, it is tried again. The subscription to Twist is reliable
+    where all publishers are, so that the first command is not lost.
     """
 
     def __init__(self, node: RobotNode, on_twist: Callable[[tuple[float, float, float]], None], oldest: float) -> None:
@@ -29,8 +30,8 @@ class VelocityInput:
         self._reliability = ReliabilityPolicy.RELIABLE
         self._subscribe(ReliabilityPolicy.RELIABLE)
         self._subscribe(ReliabilityPolicy.BEST_EFFORT)
-        self._second: tuple[GuardedNode, TickLoop] | None = None
-        self._making: threading.Thread | None = None
+        self._second: TickLoop | None = None
+        self._making, self._ending = threading.Thread(), contextlib.ExitStack()
         node.loop.call_every(0.5, self._attend)
         node.loop.call_every(0.0, self._poll_second)
 
@@ -45,25 +46,35 @@ class VelocityInput:
         infos = self._node.get_publishers_info_by_topic(TOPIC)
         best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
         self._reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
-        if self._making is None and any(info.topic_type == type_name(TwistStamped) for info in infos):
+        needed = self._second is None and any(info.topic_type == type_name(TwistStamped) for info in infos)
+        if needed and not self._making.is_alive():
             self._making = threading.Thread(target=self._make_second, daemon=True)
             self._making.start()  # a participant takes longer than a tick
 
     def _make_second(self) -> None:
         context, node = rclpy.Context(), self._node
-        domain, signals = node.context.get_domain_id(), SignalHandlerOptions.NO
-        rclpy.init(context=context, domain_id=domain, signal_handler_options=signals)
-        small = dict.fromkeys(("use_global_arguments", "enable_rosout", "start_parameter_services"), False)
-        second = GuardedNode("_cmd_vel", context=context, namespace=node.get_namespace(), **small)
-        loop, second.malformed = TickLoop(second, 0.0), node.malformed
         topic = node.resolve_topic_name(TOPIC)
-        loop.subscribe(TwistStamped, topic, self._accept_stamped, 10)
+        domain, signals = node.context.get_domain_id(), SignalHandlerOptions.NO
+        small = dict.fromkeys(("use_global_arguments", "enable_rosout", "start_parameter_services"), False)
+        try:
+            with contextlib.ExitStack() as ending:
+                rclpy.init(context=context, domain_id=domain, signal_handler_options=signals)
+                ending.callback(context.try_shutdown)
+                second = GuardedNode("_cmd_vel", context=context, namespace=node.get_namespace(), **small)
+                ending.callback(second.destroy_node)
+                loop, second.malformed = TickLoop(second, 0.0), node.malformed
+                loop.subscribe(TwistStamped, topic, self._accept_stamped, 10)
+                self._ending = ending.pop_all()
+        except Exception as error:
+            text = f"TwistStamped on {topic} is not received, it is tried again: {describe_error(error)}"
+            node.get_logger().error(text, throttle_duration_sec=5.0)
+            return
         node.received.add((topic, type_name(TwistStamped)))
-        self._second = second, loop
+        self._second = loop
 
     def _poll_second(self) -> None:
         if self._second is not None:
-            self._second[1].poll()
+            self._second.poll()
 
     def _accept_stamped(self, message: TwistStamped) -> None:
         if not self._node.rejects_stamp(TOPIC, compute_age(message.header.stamp), self._oldest):
@@ -76,8 +87,6 @@ class VelocityInput:
 
     def close(self) -> None:
         """End the second participant, if there is one."""
-        if self._making is not None:
+        if self._making.is_alive():
             self._making.join()
-        if self._second is not None:
-            self._second[0].destroy_node()
-            self._second[0].context.try_shutdown()
+        self._ending.close()

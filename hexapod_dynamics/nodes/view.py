@@ -68,6 +68,7 @@ class View(GuardedNode):
         self._commands = RosCommands(self, self._seat, self._aim_camera, lambda: self._picture.set_prediction_back())
         host, port, names = values.read("host", str), values.read("port", int), values.read_texts("names")
         self._page = WebPage(host, port, names, self._robot_title(""))
+        self.ending.callback(self._page.stop)
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
         self._server = self._page.server
         prepare_scene(self._server)
@@ -89,13 +90,12 @@ class View(GuardedNode):
         steady_timer(self, 0.2, self._attend)
         self._thread = threading.Thread(target=self._draw_all, daemon=True)
         self._thread.start()
+        self.ending.callback(self._end_drawing)
         print(f"open {self._page.url} ({self._page.title})", flush=True)
 
-    def close(self) -> None:
-        """End the drawing and the web page."""
+    def _end_drawing(self) -> None:
         self._closing.set()
         self._thread.join(2.0)
-        self._page.stop()
 
     def _robot_title(self, robot: str) -> str:
         """Return the name of the robot, for the page's title and its first line."""

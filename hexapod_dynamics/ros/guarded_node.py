@@ -14,13 +14,14 @@ too.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hexapod_dynamics.errors import DeviceError, HexapodError, shorten, suggest
 from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, find_queues
@@ -170,22 +171,20 @@ class GuardedNode(Node):
     """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises.
 
     malformed: counts what is refused or ignored. session_state: what the node restores after a crash, None if it stores
-    nothing. loop: its TickLoop, None if it has only timers. incomplete: the node whose constructor was begun last.
+    nothing. loop: its TickLoop, None if it has only timers.
     received: further types of topics (full name, name of the type) that another node of this process receives for it.
+    ending: ends what the node has started beside its callbacks, the last first, also if one of them raises or the
+    constructor has failed; whoever starts something registers its end at once.
     """
 
     session_state: SessionState | None = None
     loop: TickLoop | None = None
-    incomplete: ClassVar[GuardedNode | None] = None
 
     def __init__(self, node_name: str, **options: Any) -> None:
         self.malformed = MalformedMessages(self)  # first, because Node creates services
         self.received: set[tuple[str, str]] = set()
         super().__init__(node_name, **options)
-        GuardedNode.incomplete = self
-
-    def close(self) -> None:
-        """End what the node has started beside its callbacks."""
+        self.ending = contextlib.ExitStack()
 
     def create_service(
         self, srv_type: ServiceType, srv_name: str, callback: Callable[..., object], **more: Any

@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import cast
 
 import rclpy
@@ -26,7 +27,6 @@ from rclpy.signals import SignalHandlerOptions
 
 LASTING_ERRORS = (ParameterError, MissingPackageError)  # a node that these have refused would be refused again
 REFUSED_PAUSE = 30.0  # [s] before a launch starts a refused node again, which else would tell its reason each second
-MAKING_LOCK = threading.Lock()  # one node is made at a time: the incomplete one is known by the class GuardedNode
 ENDING_LOCK = threading.Lock()  # faulthandler has one timer for all threads
 
 
@@ -47,25 +47,24 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: list[str] | No
         sys.stderr.write(f"ROS 2 does not start: {describe_error(error).partition(', at /')[0]}\n")
         start.wait_where_respawned()
         os._exit(1)
-    status, nodes, try_again = 1, [], False
+    status, nodes, failure = 1, [], None
     for node_class in node_classes:
         try:
             nodes.append(make_node(node_class))
         except LASTING_ERRORS:
             continue
-        except HexapodError:
-            try_again = True
+        except Exception as error:
+            failure = error
             break
-    if nodes and not try_again:
+    if nodes and failure is None:
         status = run_nodes(nodes)
     else:
-        for node in nodes:
-            destroy(node)
+        end_nodes(nodes)
     with limit_shutdown():
         rclpy.try_shutdown()
-    if try_again and start.is_launched():
+    if isinstance(failure, HexapodError) and start.is_launched():
         time.sleep(REFUSED_PAUSE)
-    elif not nodes:
+    elif not nodes and failure is None:
         start.wait_where_respawned()  # because the next start would be refused, too
     # Everything is closed. End without destroying the objects of all libraries one by one, which takes 0.5 s of CPU per
     # node, 2 s for the launch file.
@@ -75,28 +74,27 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: list[str] | No
 
 
 def make_node(node_class: type[GuardedNode]) -> GuardedNode:
-    """Return a new node; an error in its constructor is logged before it is raised."""
-    with MAKING_LOCK:
-        GuardedNode.incomplete = None
-        try:
-            return cast("Callable[[], GuardedNode]", node_class)()  # each gives its own name
-        except HexapodError as error:
-            node = GuardedNode.incomplete
-            find_logger(node or node_class).fatal(str(error))
-            if node is not None:
-                # The incomplete node must not look like a working one. With a real ROS 2 it would otherwise stay in the
-                # graph as long as this process lasts. Node's own method is called, because the constructor was not
-                # finished.
-                with limit_shutdown():
-                    Node.destroy_node(node)
-            raise
-        except RCLError:
-            if uri := os.environ.get("CYCLONEDDS_URI"):
-                find_logger(GuardedNode.incomplete or node_class).fatal(
-                    f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or "
-                    "beside ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
-                )
-            raise
+    """Return a new node; an error in its constructor is logged, and what it has started is ended, before it is raised.
+
+    The incomplete node must not look like a working one: it would otherwise stay in the graph, with its devices and
+    its stop socket, as long as this process lasts.
+    """
+    node = node_class.__new__(node_class)  # known before the constructor fails
+    try:
+        cast("Callable[[GuardedNode], None]", node_class.__init__)(node)  # each gives its own name
+    except Exception as error:
+        begun = hasattr(node, "ending")  # else rclpy has made no node
+        fatal = find_logger(node if begun else node_class).fatal
+        fatal(str(error) if isinstance(error, HexapodError) else traceback.format_exc())
+        if isinstance(error, RCLError) and (uri := os.environ.get("CYCLONEDDS_URI")):
+            fatal(
+                f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or "
+                "beside ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
+            )
+        if begun:
+            end_nodes([node], destroy=Node.destroy_node)  # its own method needs what the constructor has not made
+        raise
+    return node
 
 
 def find_logger(node: GuardedNode | type[GuardedNode]) -> rclpy.logging.RcutilsLogger:
@@ -120,12 +118,8 @@ def run_nodes(nodes: list[GuardedNode]) -> int:
     except Exception:  # printed first, so that the log names the cause whatever the end brings
         traceback.print_exc()
         failed = True
-    for node in nodes:
-        close_node(node, will_restart=failed or start.is_launched())
-    with limit_shutdown():
-        for node in nodes:
-            node.destroy_node()
-    return int(failed)
+    ended = end_nodes(nodes, will_restart=failed or start.is_launched())
+    return int(failed or not ended)
 
 
 def spin(nodes: list[GuardedNode]) -> None:
@@ -162,7 +156,7 @@ def serve(node: GuardedNode, going: Callable[[], bool]) -> None:
 
 
 def run_with_restarts(nodes: list[GuardedNode], first: GuardedNode, going: Callable[[], bool]) -> None:
-    """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
+    """`serve` one of several nodes; if it fails, end it and make a new one after a second, also in `nodes`."""
     node_class, node = type(first), first
     # PR_SET_NAME: for `top -H` this thread and those that it starts have the name's first 15 characters.
     call_libc("prctl", 15, first.get_name().encode(), 0, 0, 0)
@@ -173,7 +167,7 @@ def run_with_restarts(nodes: list[GuardedNode], first: GuardedNode, going: Calla
         except Exception:  # raised by any callback; the other nodes continue
             node.get_logger().fatal(f"{traceback.format_exc()}node failed, restarting in 1 s")
         nodes.remove(node)
-        destroy(node)
+        end_nodes([node])
         again = remake_node(node_class, going)
         if again is None:
             return
@@ -193,17 +187,37 @@ def remake_node(node_class: type[GuardedNode], going: Callable[[], bool]) -> Gua
             return make_node(node_class)
         except LASTING_ERRORS:
             return None
-        except HexapodError:  # it is in the log
+        except Exception:  # it is in the log
             continue
+
+
+def end_nodes(
+    nodes: Sequence[GuardedNode],
+    will_restart: bool = True,
+    destroy: Callable[[GuardedNode], object] = lambda node: node.destroy_node(),
+) -> bool:
+    """Close the devices of nodes, then destroy the nodes; the stored state of each is kept if it will be restarted.
+
+    What a node raises is printed, and keeps neither its other devices open nor other nodes. Return whether none has.
+    """
+    errors = 0
+
+    def attempt(end: Callable[[], object]) -> None:
+        nonlocal errors
+        try:
+            end()
         except Exception:
-            find_logger(node_class).fatal(traceback.format_exc())
+            errors += 1
+            traceback.print_exc()
 
-
-def destroy(node: GuardedNode) -> None:
-    """Close a node's devices and destroy it; its stored state is kept."""
-    close_node(node)
+    for node in nodes:
+        attempt(node.ending.close)
+        if node.session_state is not None:
+            attempt(node.session_state.close if will_restart else node.session_state.forget)
     with limit_shutdown():
-        node.destroy_node()
+        for node in nodes:
+            attempt(partial(destroy, node))
+    return errors == 0
 
 
 @contextlib.contextmanager
@@ -221,16 +235,6 @@ def limit_shutdown() -> Iterator[None]:
             yield
         finally:
             faulthandler.cancel_dump_traceback_later()
-
-
-def close_node(node: GuardedNode, will_restart: bool = True) -> None:
-    """Close a node's devices; its stored state is kept if it will be restarted."""
-    node.close()
-    if node.session_state is not None:
-        if will_restart:
-            node.session_state.close()
-        else:
-            node.session_state.forget()
 
 
 def call_libc(name: str, *arguments: int | bytes) -> None:

@@ -13,10 +13,14 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
+from hexapod_dynamics.nodes import velocity_input
 from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
 from hexapod_dynamics.nodes.messages import fill_rotation, fill_vector
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.ros.node_functions import stamp_seconds
+from hexapod_dynamics.ros.running import serve
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_from_vector
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import qos_profile_sensor_data
@@ -187,6 +191,26 @@ def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, pr
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
     with probe.publishing("/g/cmd_vel", lambda: make(probe.node), qos=qos):
         wait_until(lambda: speed_of(probe) > 0.2, 10, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
+
+
+def test_the_second_participant_is_made_again_where_it_has_failed(probe, monkeypatch):
+    make, errors, received = velocity_input.GuardedNode, [OSError("no file is left")], []
+
+    def failing(*given, **options):
+        if errors:
+            raise errors.pop()
+        return make(*given, **options)
+
+    monkeypatch.setattr(velocity_input, "GuardedNode", failing)
+    node = RobotNode("listener")
+    node.loop = TickLoop(node, 0.02)
+    velocity = velocity_input.VelocityInput(node, received.append, 1.0)
+    with probe.publishing("/cmd_vel", lambda: stamped(probe.node)):
+        end = time.monotonic() + 20.0
+        serve(node, lambda: not received and time.monotonic() < end)
+    velocity.close()
+    node.destroy_node()
+    assert received[0] == (0.05, 0.0, 0.0) and not errors
 
 
 def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe):

@@ -1,5 +1,6 @@
 """Nodes for test_node_endings.py: `steady` ticks, `storing` stores a state, `failing` stores one and then raises,
-`hanging` is as `storing` and its middleware never ends, `failing_hanging` fails as `failing` and ends as `hanging`.
+`hanging` is as `storing` and its middleware never ends, `failing_hanging` fails as `failing` and ends as `hanging`,
+`unclosable` fails when its devices are closed, `unfinished` in its constructor, after it has made a stop socket.
 
 Arguments before --ros-args: the nodes to run.
 """
@@ -7,6 +8,8 @@ Arguments before --ros-args: the nodes to run.
 import ctypes
 import sys
 
+from hexapod_dynamics.drivers.stop_request import socket_path
+from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import steady_timer
@@ -19,6 +22,7 @@ class Steady(GuardedNode):
 
     def __init__(self):
         super().__init__("steady")
+        self.ending.callback(print, "steady is closed", flush=True)
         self._count, self._publisher = 0, self.create_publisher(String, "ticks", 10)
         steady_timer(self, 0.1, self._tick)
 
@@ -67,7 +71,25 @@ class FailingHanging(Failing):
     destroy_node = Hanging.destroy_node
 
 
+class Unclosable(Storing):
+    """As Storing, but one of its devices cannot be closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.ending.callback(print, "its other device is closed", flush=True)
+        self.ending.callback(lambda: 1 / 0)
+
+
+class Unfinished(GuardedNode):
+    """Makes a stop socket, and fails then."""
+
+    def __init__(self):
+        super().__init__("unfinished")
+        self.ending.callback(StopSocket(socket_path(), lambda: (True, "")).close)
+        raise ZeroDivisionError("a defect of the constructor")
+
+
 if __name__ == "__main__":
     nodes = {"steady": Steady, "storing": Storing, "failing": Failing, "hanging": Hanging}
-    nodes["failing_hanging"] = FailingHanging
+    nodes |= {"failing_hanging": FailingHanging, "unclosable": Unclosable, "unfinished": Unfinished}
     run_together([nodes[name] for name in sys.argv[1 : sys.argv.index("--ros-args")]])

@@ -87,6 +87,20 @@ def test_a_failed_node_whose_middleware_never_ends_names_its_defect_and_ends_the
     assert process.output.index("a defect of this node") < process.output.index("in destroy_node")
 
 
+def test_a_device_that_cannot_be_closed_keeps_no_other_one_open(begin, tmp_path):
+    process = begin("unclosable", "steady")
+    wait_until(lambda: "works" in process.output, 30, lambda: process.output)
+    assert process.interrupt()[1] == 1 and "ZeroDivisionError" in process.output
+    assert "its other device is closed" in process.output and "steady is closed" in process.output
+    assert stored(tmp_path) == []  # its state is forgotten, too: it will not be restarted
+
+
+def test_what_a_node_has_started_is_ended_where_its_constructor_fails(begin, tmp_path):
+    process = begin("steady", "unfinished")
+    assert process.popen.wait(30) == 1 and "a defect of the constructor" in process.output
+    assert "steady is closed" in process.output and not list(tmp_path.rglob("*.sock"))
+
+
 def test_of_several_nodes_one_that_fails_is_made_anew_and_the_others_go_on(begin, probe):
     ticks, defect = probe.hear(String, "ticks", NEWEST), "node failed, restarting"
     process = begin("steady", "failing")

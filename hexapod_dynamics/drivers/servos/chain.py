@@ -263,6 +263,7 @@ class ServoChain:
             self._wake.wait(left)
         if pending.stop:
             return False
+        self.servos.resume()  # a stop from before is sent again below; a board that is not asked would not answer
         self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.motions.forget()
         self._reader.forget()

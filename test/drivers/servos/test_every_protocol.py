@@ -194,3 +194,12 @@ def test_a_stop_of_a_closed_port_says_that_it_was_not_sent(bus, tmp_path):
     chain = ServoChain(driver, MAP, ChainSettings())
     assert driver.stop_now() is False
     assert chain.freeze() is False
+
+
+def test_a_stop_while_the_port_is_closed_does_not_keep_it_closed(rig):
+    """Nor where the STM32 board reports nothing unasked: neither its IMU nor its battery."""
+    rig.faults.set({"bus.unplugged": True, "imu.absent": True, "battery.voltage": 0.0})
+    rig.until(lambda: not rig.state.connected, "the port is lost")
+    assert not rig.chain.freeze()
+    rig.faults.set({"bus.unplugged": False})
+    rig.until(lambda: rig.state.connected and rig.state.frozen and rig.state.known.all(), "it is open again, frozen")
