@@ -31,10 +31,14 @@ class Hardware:
     i2c: I2cBusDevice | None
 
     def start(self) -> None:
-        """Make the devices."""
-        self.servo_bus.start()
-        if self.i2c is not None:
-            self.i2c.start()
+        """Make the devices, all or none."""
+        try:
+            self.servo_bus.start()
+            if self.i2c is not None:
+                self.i2c.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Remove the devices."""

@@ -13,6 +13,7 @@ import socket
 import socketserver
 import struct
 import threading
+import time
 from collections.abc import Callable
 
 from hexapod_dynamics.drivers.stop_request import STOP_BYTE
@@ -51,8 +52,8 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     a time.
 
     stop() -> (success, message) is the answer. If the path is deleted, the socket is made again within a second.
-
-    Raises DeviceError if the path cannot be used: another node listens there, or the file system refuses it.
+    fault: why the path cannot be used (another node listens there, or the file system refuses it), else empty; it is
+    tried again every second.
     """
 
     daemon_threads = True
@@ -63,7 +64,8 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         super().__init__(path, _Caller, bind_and_activate=False)
         self.path, self.stop, self._ending = path, stop, False
         self.places = threading.Semaphore(self.request_queue_size)  # for callers
-        self._listen()
+        self._identity, self.fault = (0, 0), ""
+        self._try_to_listen()
         self._thread = threading.Thread(target=self._run, name="stop_socket", daemon=True)
         self._thread.start()
 
@@ -87,6 +89,13 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     def handle_error(self, request: object, client_address: object) -> None:
         """Log the present exception; others are served all the same."""
         _log.exception("a local request for the emergency stop has failed")
+
+    def _try_to_listen(self) -> None:
+        try:
+            self._listen()
+            self.fault = ""
+        except (DeviceError, OSError) as error:
+            self.fault = str(error)
 
     def _listen(self) -> None:
         """Make the socket, in place of one that a killed node has left or that was deleted."""
@@ -121,11 +130,12 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     def _run(self) -> None:
         raise_thread_priority(_PRIORITY)
         while not self._ending:
-            self.handle_request()
+            if self.fault:
+                time.sleep(self.timeout)
+            else:
+                self.handle_request()
             if not self._ending and not self._is_there():
-                # no directory, or another node listens: the next attempt is in a second
-                with contextlib.suppress(DeviceError, OSError):
-                    self._listen()
+                self._try_to_listen()
 
 
 def is_listening(path: str) -> bool:

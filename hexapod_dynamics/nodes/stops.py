@@ -18,7 +18,7 @@ from hexapod_dynamics.drivers.gpio import StopButton
 from hexapod_dynamics.drivers.servos.supervisor import StopState
 from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
-from hexapod_dynamics.errors import DeviceError, HexapodError, UnsafePathError
+from hexapod_dynamics.errors import HexapodError, UnsafePathError
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Joy
@@ -123,9 +123,13 @@ class Stops:
             node.ending.callback(button.close)
             self.switches["stop button of the board"] = lambda: button.pressed
         try:
-            node.ending.callback(StopSocket(socket_path(node.get_namespace()), self.stop).close)
-        except (DeviceError, UnsafePathError) as error:
-            self._log.warning(str(error))
+            sock = StopSocket(socket_path(node.get_namespace()), self.stop)
+            node.ending.callback(sock.close)
+            fault = sock.fault
+        except UnsafePathError as error:
+            fault = str(error)
+        if fault:
+            self._log.warning(fault)
         group = ReentrantCallbackGroup()
         for kind, name, action in (
             (SetBool, "emergency_stop", self._emergency_stop),

@@ -144,11 +144,12 @@ def test_an_unknown_physics_is_refused(tmp_path):
         SimulatedRobot(ROBOT, Morphology.whole(ROBOT), tmp_path, physics="bullet")
 
 
-@pytest.mark.parametrize("wrong", [{"truth": Truth.parse("ground=blocks:0.02")}, {"timestep": 1.0}])
-def test_a_robot_whose_physics_is_refused_leaves_no_devices_behind(tmp_path, wrong):
-    with pytest.raises(HexapodError, match="given"):
-        SimulatedRobot(ROBOT, Morphology.whole(ROBOT), tmp_path, **wrong)
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("wrong", [{"truth": Truth.parse("ground=blocks:0.02")}, {"timestep": 1.0}, {}])
+def test_a_robot_that_cannot_be_made_leaves_no_devices_behind(tmp_path, wrong):
+    directory = tmp_path / ("x" if wrong else 100 * "x")  # too long for the socket of the I2C bus
+    with pytest.raises(HexapodError, match="given" if wrong else "shorter than 100 characters"):
+        SimulatedRobot(ROBOT, Morphology.whole(ROBOT), directory, **wrong)
+    assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == []
 
 
 class Silent(SerialDevice):

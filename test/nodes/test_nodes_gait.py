@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from support.failing_once import failing_once
 from support.machine_load import on_a_free_machine
 from support.ros_session import LATCHED, Process, parameters_of, wait_until
 
@@ -194,23 +195,18 @@ def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, pr
 
 
 def test_the_second_participant_is_made_again_where_it_has_failed(probe, monkeypatch):
-    make, errors, received = velocity_input.GuardedNode, [OSError("no file is left")], []
-
-    def failing(*given, **options):
-        if errors:
-            raise errors.pop()
-        return make(*given, **options)
-
-    monkeypatch.setattr(velocity_input, "GuardedNode", failing)
+    make, received = failing_once(velocity_input.GuardedNode, OSError("no file is left")), []
+    monkeypatch.setattr(velocity_input, "GuardedNode", make)
     node = RobotNode("listener")
     node.loop = TickLoop(node, 0.02)
     velocity = velocity_input.VelocityInput(node, received.append, 1.0)
-    with probe.publishing("/cmd_vel", lambda: stamped(probe.node)):
-        end = time.monotonic() + 20.0
+    nav = "ros2", "topic", "pub", "-r", "10", "/cmd_vel", "geometry_msgs/TwistStamped", "{twist: {linear: {x: 0.05}}}"
+    with Process(*nav):
+        end = time.monotonic() + 30.0
         serve(node, lambda: not received and time.monotonic() < end)
     velocity.close()
     node.destroy_node()
-    assert received[0] == (0.05, 0.0, 0.0) and not errors
+    assert received[0] == (0.05, 0.0, 0.0) and not make.errors
 
 
 def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe):

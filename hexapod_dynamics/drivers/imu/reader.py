@@ -184,8 +184,11 @@ class RelayedImu(ImuSource):
                 self._receive(receiver.recv(SAMPLE.size + 1))
             else:
                 self.check_timeout(time.monotonic())
-        if receiver is not None:
-            receiver.close()
+
+    def _release(self) -> None:
+        super()._release()
+        if self._socket is not None:
+            self._socket.close()
 
     def _receive(self, packet: bytes) -> None:
         if len(packet) != SAMPLE.size:
@@ -234,6 +237,9 @@ class ImuReader(ImuSource):
                 missed = math.ceil(-wait / period)
                 self.health.late += missed
                 due += missed * period
+
+    def _release(self) -> None:
+        super()._release()
         self._close()
 
     def _sleep(self, seconds: float) -> None:
@@ -252,7 +258,7 @@ class ImuReader(ImuSource):
             self._handle = open_bus(self.bus)
             sensor = Mpu6050(self._handle, self.settings, sleep=self._sleep)
             sensor.start()
-        except (OSError, DeviceError) as error:
+        except Exception as error:  # smbus2 may be missing
             self._note(error)
             self._close()
             return None

@@ -21,7 +21,7 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainStat
 from hexapod_dynamics.drivers.servos.interface import BusError, Motions, ServoInterface
 from hexapod_dynamics.drivers.servos.reader import JointReader
 from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
-from hexapod_dynamics.drivers.wake import Wake
+from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.robot.servo_map import ServoMap
 
 _log = logging.getLogger(__name__)
@@ -113,21 +113,21 @@ class PendingCommands:
     frozen: bool = False
     missing: np.ndarray | None = None
     stops_sent: bool = False  # `freeze` has sent the stops itself
-    stop: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
-class ServoChain:
+class ServoChain(Worker):
     """All servos of a robot on one bus, served by one thread; servo_map names the joints of `servos.ids`.
 
     The bus thread alone uses its state; others see a copy, which it renews after each change.
     """
 
     def __init__(self, servos: ServoInterface, servo_map: ServoMap, settings: ChainSettings | None = None) -> None:
+        super().__init__("servo_bus")
         self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
         self._state, self._shown = ChainStateMachine(len(servo_map), self.settings), ChainState(len(servo_map))
         self._lock = threading.Lock()  # guards _shown
-        self._pending_commands, self._wake = PendingCommands(), Wake()
+        self._pending_commands = PendingCommands()
         self._writer = PoseWriter(servos, self.settings)
         self._reader = JointReader(servos, servo_map, self._state, self._writer.motions, self._idle)
         self.priority = ""  # priority of the bus thread that the kernel has permitted
@@ -135,7 +135,6 @@ class ServoChain:
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
         self._load_since, self._load_before = 0.0, 0.0
-        self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
 
     # What other threads call -----------------------------------------------------------------------------------------
 
@@ -145,21 +144,12 @@ class ServoChain:
         self._pending_commands.frozen = frozen
         self._show()
 
-    def start(self) -> None:
-        """Start the bus thread; it opens the port and keeps trying."""
-        self._thread.start()
-
     def stop(self, timeout: float = 1.0) -> None:
         """End the bus thread, which closes the port; the servos hold their last targets.
 
         A thread that has not ended after `timeout` [s] still uses the port: it closes it when it ends.
         """
-        self._set_pending(stop=True)
-        if self._thread.ident is None:  # never started
-            self._release()
-            return
-        self._thread.join(timeout)
-        if self._thread.is_alive():
+        if not self._end(timeout):
             _log.error(
                 "the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.servos.port
             )
@@ -237,18 +227,18 @@ class ServoChain:
         self.priority, goes_on = raise_thread_priority(12), True
         while goes_on:
             try:
-                goes_on = self._serve() if self.servos.is_open else self._reopen()
+                goes_on = self._serve() if self._state.connected else self._reopen()
             except BusError as error:
                 self._handle_port_loss(error)
             except Exception:  # an error must not end the only thread that can stop the robot
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
-                self.servos.close()
                 self._handle_port_loss(BusError("internal error, see the log"))
-        self._release()
 
     def _release(self) -> None:
-        self.servos.release()
-        self._wake.close()
+        try:
+            self.servos.release()
+        finally:
+            super()._release()
 
     def _handle_port_loss(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
@@ -258,18 +248,18 @@ class ServoChain:
         self._show()
 
     def _reopen(self) -> bool:
-        pending = self._pending_commands
-        while not pending.stop and (left := self._next_reopen - time.monotonic()) > 0.0:
+        while not self._stopping and (left := self._next_reopen - time.monotonic()) > 0.0:
             self._wake.wait(left)
-        if pending.stop:
+        if self._stopping:
             return False
+        self.servos.close()  # after an unexpected error it is open
         self.servos.resume()  # a stop from before is sent again below; a board that is not asked would not answer
         self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.motions.forget()
         self._reader.forget()
         self._load_since, self._load_before = time.monotonic(), self.servos.busy_time
         self._state.open(time.monotonic())
-        if pending.frozen:
+        if self._pending_commands.frozen:
             self._send_stops()
         self._show()
         return True
@@ -285,7 +275,7 @@ class ServoChain:
         with pending.lock:
             torque, missing, pose, stops_sent = pending.torque, pending.missing, pending.pose, pending.stops_sent
             pending.torque = pending.missing = pending.pose = None
-            stop, frozen, pending.stops_sent = pending.stop, pending.frozen, False
+            stop, frozen, pending.stops_sent = self._stopping, pending.frozen, False
             interrupted = self.servos.interrupted
         if missing is not None:  # before anything that the port may refuse
             self._state.set_missing(missing)
@@ -332,7 +322,7 @@ class ServoChain:
         """Whether a request is pending that precedes reading and moving."""
         pending = self._pending_commands
         return (
-            pending.stop
+            self._stopping
             or pending.torque is not None
             or pending.frozen != self._state.frozen
             or self.servos.interrupted

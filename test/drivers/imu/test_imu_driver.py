@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import threading
 import time
 from collections import deque
@@ -226,6 +227,16 @@ def test_a_bus_that_cannot_be_opened_is_named_with_the_remedy(tmp_path, monkeypa
     monkeypatch.setattr(smbus2, "SMBus", refuse)
     with pytest.raises(DeviceError, match='group "i2c"'):
         open_bus("1")
+
+
+def test_a_missing_library_is_named_and_awaited(monkeypatch):
+    monkeypatch.setitem(sys.modules, "smbus2", None)
+    reader = ImuReader("97", Mpu6050Settings(), print)
+    reader.start()
+    wait_until(lambda: "smbus2" in reader.health.last_error)
+    monkeypatch.undo()
+    wait_until(lambda: "i2cdetect" in reader.health.last_error, what="it is tried again")
+    reader.stop()
 
 
 def test_samples_come_at_the_rate(reading):

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 import serial
+from support.failing_once import failing_once
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.hardware import BUSES
@@ -194,6 +195,14 @@ def test_a_stop_of_a_closed_port_says_that_it_was_not_sent(bus, tmp_path):
     chain = ServoChain(driver, MAP, ChainSettings())
     assert driver.stop_now() is False
     assert chain.freeze() is False
+
+
+def test_no_error_in_a_driver_ends_the_bus_thread(rig, monkeypatch):
+    """Even if the port cannot be closed after it, as while the board's reading thread is not started yet."""
+    opened = rig.state.opened
+    for name in ("read", "close"):
+        monkeypatch.setattr(rig.driver, name, failing_once(getattr(rig.driver, name), RuntimeError("a defect")))
+    rig.until(lambda: rig.state.opened > opened and rig.state.known.all(), "the port is opened again")
 
 
 def test_a_stop_while_the_port_is_closed_does_not_keep_it_closed(rig):
