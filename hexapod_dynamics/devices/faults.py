@@ -10,13 +10,15 @@ import math
 import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.devices.board import BoardDevice
-from hexapod_dynamics.devices.hardware import ServoDevice
-from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.errors import DeviceError
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.devices.hardware import ServoDevice
+    from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 
 Value = bool | int | float | str
 

@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from hexapod_dynamics.array_checks import as_array
-from hexapod_dynamics.devices.hardware import make_hardware
+from hexapod_dynamics.devices.hardware import RobotHardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import set_timer_slack
-from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -48,7 +47,7 @@ class State:
     torques: np.ndarray
 
 
-class SimulatedRobot(Worker):
+class SimulatedRobot(RobotHardware):
     """A Simulator with devices, stepped by its own thread.
 
     Args:
@@ -79,35 +78,24 @@ class SimulatedRobot(Worker):
         if physics == "mujoco":
             import_mujoco()
         PHYSICS[physics].check_truth(truth or Truth())
-        super().__init__("physics")
-        self.robot = robot
-        self.lock = threading.RLock()  # guards the physics
-        servo_map = ServoMap.from_robot(robot)
         standing = TripodGait().bind(robot, morphology).position
-        self._zeros = np.array(servo_map.zeros)  # what the servos read at the joints' zeros
-        self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
+        sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
+        limit = robot.servo.speed_limit
+        super().__init__(
+            "physics", robot, standing, directory, bus=bus, sensor=sensor, speed_limit=limit, session=session
+        )
+        self.lock = threading.RLock()  # guards the physics
+        self._zeros = np.array(ServoMap.from_robot(robot).zeros)  # what the servos read at the joints' zeros
         self._steps = max(1, round(4e-3 / timestep))  # that are made at once
         self._chunk = self._steps * timestep  # [s] their duration
-        self.hardware = make_hardware(
-            bus,
-            servo_map.ids,
-            servo_map.directions,
-            standing,
-            self.sensor,
-            directory,
-            speed_limit=robot.servo.speed_limit,
-            loaded=True,
-            session=session,
-        )
-        self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
         # The devices start before the physics, so that drivers need not wait for it.
-        self.hardware.start()
+        self.start_devices()
         try:
             self.physics = PHYSICS[physics](robot, morphology, timestep=timestep, truth=truth)
             self.physics.reset(joints=standing)
             self.set_morphology(morphology)
         except BaseException:
-            self.hardware.stop()  # else drivers would find devices without a simulated robot
+            self.stop()  # else drivers would find devices without a simulated robot
             raise
         self._chip = np.asarray(robot.imu.rotation)
         self._push, self._push_ends = NO_WRENCH, math.inf  # [s] monotonic time at which a push ends
@@ -115,11 +103,6 @@ class SimulatedRobot(Worker):
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
         self.late = self.skipped = 0.0  # [s] largest delay since `pop_lateness()`, skipped time
         self._failure: Exception | None = None
-
-    def stop(self) -> None:
-        """Stop the physics and remove the devices."""
-        super().stop()
-        self.hardware.stop()
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Break or repair the robot between two steps; the servo of a missing joint is off the bus, too."""

@@ -12,17 +12,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.devices.faults import FaultInjector
-from hexapod_dynamics.devices.hardware import make_hardware
-from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.devices.hardware import RobotHardware
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
-from hexapod_dynamics.drivers.wake import Worker
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 
 
-class SuspendedRobot(Worker):
+class SuspendedRobot(RobotHardware):
     """Servo bus and IMU of a suspended robot, served by threads from `start` to `stop`.
 
     directory: of the device files. turned_round: joints whose servo is mounted the other way round. imu_rotation (3, 3)
@@ -40,35 +37,23 @@ class SuspendedRobot(Worker):
         loaded: bool = False,
         bus: str = "lx",
     ) -> None:
-        super().__init__("suspended_robot")
-        servo_map = ServoMap.from_robot(robot)
-        self.robot, self.joints = robot, list(robot.joint_names)
-        truly = [-d if name in turned_round else d for name, d in zip(self.joints, servo_map.directions, strict=True)]
-        self.sensor = VirtualMpu6050()
-        self.hardware = make_hardware(
-            bus, servo_map.ids, truly, np.full(len(truly), 0.1), self.sensor, directory, loaded=loaded
-        )
-        self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
-        self.faults = FaultInjector(self.joints, self.servo_bus, self.sensor)
+        self.joints, described = list(robot.joint_names), ServoMap.from_robot(robot).directions
+        truly = [-d if name in turned_round else d for name, d in zip(self.joints, described, strict=True)]
+        angles = np.full(len(truly), 0.1)
+        super().__init__("suspended_robot", robot, angles, directory, bus=bus, directions=truly, loaded=loaded)
         self.blocked: set[str] = set()  # joints that cannot move
-        i2c = self.hardware.i2c
         # Of the nodes that talk to the devices: what differs from the defaults.
         self.parameters: dict[str, dict[str, object]] = {
             "servos": {"port": str(self.servo_bus.link), "baudrate": self.servo_bus.baudrate, "protocol": bus},
-            "imu": {"source": "board"} if i2c is None else {"bus": str(i2c.path)},
+            "imu": {"source": "board"} if self.i2c is None else {"bus": str(self.i2c.path)},
         }
         self._chip = np.asarray(robot.imu.rotation if imu_rotation is None else imu_rotation, float)
         self._up = np.array([0.0, 0.0, 1.0])  # in base_link
 
     def start(self) -> None:
         """Make the devices and serve them."""
-        self.hardware.start()
+        self.start_devices()
         super().start()
-
-    def stop(self) -> None:
-        """Remove the devices."""
-        super().stop()
-        self.hardware.stop()
 
     @property
     def angles(self) -> np.ndarray:

@@ -10,7 +10,6 @@ import time
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Quaternion, Wrench
-from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.thread_priority import raise_process_priority
 from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
@@ -65,8 +64,7 @@ class SimulatorNode(RobotNode):
         )
         self.ending.callback(self.simulated.stop)
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
-        self._injector = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.sensor)
-        self._injector.set({spec.name.removeprefix("faults."): values[spec.name] for spec in FAULT_PARAMETERS})
+        self.simulated.faults.set({spec.name.removeprefix("faults."): values[spec.name] for spec in FAULT_PARAMETERS})
         self._load = {spec.name: values.read(spec.name, float) for spec in LOAD_PARAMETERS}
         self._put_on()
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -103,7 +101,7 @@ class SimulatorNode(RobotNode):
             if parameter.name.startswith("faults.")
         }
         try:
-            self._injector.set(faults)
+            self.simulated.faults.set(faults)
         except DeviceError as error:
             return SetParametersResult(successful=False, reason=f"faults.{error}")
         self._load |= {parameter.name: parameter.value for parameter in parameters if parameter.name in self._load}
@@ -169,7 +167,7 @@ class SimulatorNode(RobotNode):
         values = {
             "damage": damage,
             "physics": self._simulates,
-            "faults": " ".join(self._injector.active),
+            "faults": " ".join(simulated.faults.active),
             "worst lateness [s]": late,
             "skipped time [s]": simulated.skipped,
             "frames received on the servo bus": simulated.servo_bus.frames,

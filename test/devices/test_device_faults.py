@@ -17,7 +17,7 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.devices.faults import FAULTS, FaultInjector, parse
-from hexapod_dynamics.devices.hardware import make_hardware
+from hexapod_dynamics.devices.hardware import RobotHardware
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
@@ -289,18 +289,33 @@ class TappedServos(LxServos):
         super()._put(frames)
 
 
+class SaggingRobot(RobotHardware):
+    """Shafts follow their set-points, limp joints hang 0.4 rad off."""
+
+    def _run(self):
+        hanging = np.zeros(18)
+        while not self._stopping:
+            self._wake.wait(0.004)
+            now = time.monotonic()
+            holding = self.servos.are_holding()
+            hanging = np.where(holding, 0.0, np.minimum(hanging + 0.02, 0.4))
+            setpoints = self.servos.setpoints(now)
+            with self.servos.lock:
+                shaft = (self.servos._shaft - self.servos.trim - 500) / self.servos.slope
+            self.servos.set_angles(np.where(holding, setpoints, np.where(hanging < 0.4, shaft - 0.02, shaft)))
+            self.sensor.set_motion((0, 0, STANDARD_GRAVITY), (0, 0, 0), now)
+
+
 class Rig:
-    """Devices and drivers of one robot; shafts follow their set-points, limp joints hang 0.4 rad off."""
+    """Devices and drivers of one robot."""
 
     def __init__(self, directory):
-        self.chip = VirtualMpu6050()
-        self.hardware = make_hardware("lx", MAP.ids, MAP.directions, np.zeros(18), self.chip, directory, loaded=True)
-        self.servos, self.bus_device = self.hardware.servos, self.hardware.servo_bus
-        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.chip)
-        self.hardware.start()
+        self.robot = SaggingRobot("robot", ROBOT, np.zeros(18), directory)
+        self.servos = self.robot.servos
+        self.robot.start_devices()
         self.bus = TappedServos(PortSettings(str(Path(directory) / SERVO_BUS)), MAP.ids)
         self.chain = ServoChain(self.bus, MAP)
-        self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
+        self.imu = ImuReader(str(self.robot.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []
         self.guard = PoseGuard.from_robot(ROBOT)  # of 30 N m/rad
         # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
@@ -309,26 +324,12 @@ class Rig:
         self.said = set()
         self.sample_time = 0.0
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=target, daemon=True) for target in (self._physics, self._node)]
-        self.chain.start()
-        self.imu.start()
-        for thread in self._threads:
-            thread.start()
+        self._thread = threading.Thread(target=self._node, daemon=True)
+        for each in (self.chain, self.imu, self.robot, self._thread):
+            each.start()
 
     def _on_sample(self, _sample, t):
         self.sample_time = t
-
-    def _physics(self):
-        hanging = np.zeros(18)
-        while not self._stop.wait(0.004):
-            now = time.monotonic()
-            holding = self.servos.are_holding()
-            hanging = np.where(holding, 0.0, np.minimum(hanging + 0.02, 0.4))
-            setpoints = self.servos.setpoints(now)
-            with self.servos.lock:
-                shaft = (self.servos._shaft - self.servos.trim - 500) / self.servos.slope
-            self.servos.set_angles(np.where(holding, setpoints, np.where(hanging < 0.4, shaft - 0.02, shaft)))
-            self.chip.set_motion((0, 0, STANDARD_GRAVITY), (0, 0, 0), now)
 
     def _node(self):
         """What the node does: pose after pose, 50 times a second."""
@@ -371,11 +372,9 @@ class Rig:
     def close(self):
         """End all threads."""
         self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        self.chain.stop()
-        self.imu.stop()
-        self.hardware.stop()
+        self._thread.join()
+        for each in (self.chain, self.imu, self.robot):
+            each.stop()
 
 
 def expected(names):
@@ -402,7 +401,7 @@ def test_a_fault_is_found_survived_and_recovered_from(rig, names):
     wait_until(rig.well, 20.0, "all is well before the fault", 1)
     rig.forget()
     wanted, begin = expected(names), time.monotonic()
-    rig.injector.set({name: CASES[name][0] for name in names})
+    rig.robot.faults.set({name: CASES[name][0] for name in names})
 
     def found():
         said = rig.sayings()
@@ -411,7 +410,7 @@ def test_a_fault_is_found_survived_and_recovered_from(rig, names):
     # On an idle machine: found within 1 s, recovered within 2 s. A busy CI machine gets eight times as long.
     wait_until(found, 8.0, lambda: sorted(rig.sayings()), 1)
     time.sleep(max(0.0, begin + 0.3 - time.monotonic()))
-    rig.injector.set({name: FAULTS[name].healthy for name in names})
+    rig.robot.faults.set({name: FAULTS[name].healthy for name in names})
     wait_until(rig.well, 16.0, "all is well again", 1)
     assert not rig.bus.wrong, "sent what nobody asked for"
     assert not rig.servos.flash_writes.any()

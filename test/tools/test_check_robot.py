@@ -274,7 +274,7 @@ def devices(rehearse, tmp_path):
         "direction": "adapter",
         "reply_timeout": check_robot.SIMULATED_TIMEOUT,
     }
-    imu = {"bus": str(one.robot.hardware.i2c.path)}
+    imu = {"bus": str(one.robot.i2c.path)}
     file = tmp_path / "hardware.yaml"
     file.write_text(yaml.safe_dump({f"/**/{n}": {"ros__parameters": v} for n, v in (("servos", servos), ("imu", imu))}))
     return one, ("--hardware", str(file))
