@@ -81,18 +81,15 @@ class Worker(ABC):
 
     def _work(self) -> None:
         try:
-            while not self._try_to_run() and not self._stopping:
-                self._wake.wait(RESTART)
+            while not self._stopping:
+                try:
+                    self._run()
+                    return
+                except Exception:
+                    _log.exception("the thread %s has failed, it begins anew in %g s", self._thread.name, RESTART)
+                    self._wake.wait(RESTART)
         finally:
             self._release()
-
-    def _try_to_run(self) -> bool:
-        try:
-            self._run()
-            return True
-        except Exception:
-            _log.exception("the thread %s has failed, it begins anew in %g s", self._thread.name, RESTART)
-            return False
 
     def _release(self) -> None:
         """Close what the thread alone uses; called at its end, or by `stop` where it was never started."""

@@ -84,7 +84,7 @@ def make_node(node_class: type[GuardedNode]) -> GuardedNode:
         cast("Callable[[GuardedNode], None]", node_class.__init__)(node)  # each gives its own name
     except Exception as error:
         begun = hasattr(node, "ending")  # else rclpy has made no node
-        fatal = find_logger(node if begun else node_class).fatal
+        fatal = (node.get_logger() if begun else rclpy.logging.get_logger(node_class.__name__)).fatal
         fatal(str(error) if isinstance(error, HexapodError) else traceback.format_exc())
         if isinstance(error, RCLError) and (uri := os.environ.get("CYCLONEDDS_URI")):
             fatal(
@@ -95,11 +95,6 @@ def make_node(node_class: type[GuardedNode]) -> GuardedNode:
             end_nodes([node], destroy=Node.destroy_node)  # its own method needs what the constructor has not made
         raise
     return node
-
-
-def find_logger(node: GuardedNode | type[GuardedNode]) -> rclpy.logging.RcutilsLogger:
-    """Return the logger of a node, or that of the name of its class."""
-    return node.get_logger() if isinstance(node, GuardedNode) else rclpy.logging.get_logger(node.__name__)
 
 
 def run_nodes(nodes: list[GuardedNode]) -> int:

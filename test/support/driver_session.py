@@ -7,14 +7,12 @@ from collections import deque
 import numpy as np
 from support.ros_session import Process, ask, wait_until
 
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.devices.hardware import RobotHardware
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS, device_directory
+from hexapod_dynamics.runtime_directory import device_directory
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -28,30 +26,26 @@ def waving(t):
     return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
-class Robots:
+class Robots(RobotHardware):
     """The devices of a robot without dynamics: shafts follow their set-points, the chip rests."""
 
     def __init__(self, angle=0.1):
-        directory = device_directory()
-        self.servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, angle), loaded=True)
+        super().__init__("robot", ROBOT, np.full(18, angle), device_directory())
+        self.bus, self.chip = self.servo_bus, self.sensor
+        self.bus.on_frame = self._heard
         self.stops = deque(maxlen=1000)  # monotonic time at which each MOVE_STOP was complete on the wire
-        self.bus = ServoBusDevice(self.servos, directory / SERVO_BUS, on_frame=self._heard)
-        self.chip = VirtualMpu6050()
-        self.i2c = I2cBusDevice(self.chip, directory / IMU_BUS)
         self.rate, self.sag = np.zeros(3), np.zeros(18)  # [rad] shafts stand so far from their set-points
-        self.bus.start()
-        self.i2c.start()
         self.path = deque(maxlen=4000)  # (monotonic time, set-points), every 5 ms
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self.start_devices()
+        self.start()
 
     def _heard(self, frame, t):
         if frame.command == Command.MOVE_STOP:
             self.stops.append(t)
 
     def _run(self):
-        while not self._stop.wait(0.005):
+        while not self._stopping:
+            self._wake.wait(0.005)
             now = time.monotonic()
             angles = self.servos.setpoints(now)
             self.path.append((now, angles))
@@ -89,13 +83,9 @@ class Robots:
         return self
 
     def __exit__(self, *_):
-        self.close()
+        self.stop()
 
-    def close(self):
-        self._stop.set()
-        self._thread.join()
-        self.bus.stop()
-        self.i2c.stop()
+    close = RobotHardware.stop
 
 
 class Commands:
