@@ -206,6 +206,8 @@ def end_nodes(
             traceback.print_exc()
 
     for node in nodes:
+        if node.loop is not None:
+            node.loop.cancel()
         attempt(node.ending.close)
         if node.session_state is not None:
             attempt(node.session_state.close if will_restart else node.session_state.forget)

@@ -226,6 +226,10 @@ class TickLoop:
             self._lock.release()
         raise CancelledError
 
+    def cancel(self) -> None:
+        """Let `call` wait no longer for a start that will not come."""
+        self._begun.set()
+
     def subscribe(
         self,
         kind: type,

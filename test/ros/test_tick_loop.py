@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from unittest.mock import patch
 
 import numpy as np
@@ -21,6 +21,7 @@ from hexapod_dynamics.nodes.dynamics import DynamicsNode
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros import guarded_node, node_functions
 from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.running import end_nodes
 from hexapod_dynamics.ros.tick_loop import HandingPublisher, TickLoop, copy_message
 from nav_msgs.msg import Path
 from rclpy.executors import SingleThreadedExecutor
@@ -210,6 +211,19 @@ def test_another_thread_calls_functions_between_two_ticks(probe, looped):
         mine.loop.call(mine.note, 10)
     assert mine.met == 0, "none during a tick"
     assert time.monotonic() - begin < 10 * 0.05, "none waits for a tick"
+
+
+def test_a_call_before_a_start_that_never_comes_is_cancelled(probe):
+    node = GuardedNode("ended")
+    node.loop = TickLoop(node, 0.05)
+    with ThreadPoolExecutor() as threads:
+        called = threads.submit(node.loop.call, lambda: 1, 0.1)
+        time.sleep(0.1)
+        assert not called.done() and end_nodes([node])
+        try:
+            assert isinstance(called.exception(5.0), CancelledError)
+        finally:
+            node.loop.cancel()
 
 
 def test_a_function_that_waits_too_long_is_not_called(probe, looped):
