@@ -138,11 +138,10 @@ def test_with_commands_that_are_too_rare_for_its_model_it_finds_what_the_bus_tel
     assert not detector.features.model.started
 
 
-def stopped_and_resumed(told):
-    """A walk on MuJoCo that is frozen for three seconds while the gait goes on, and walks on; told: its prediction."""
+@pytest.fixture(scope="module")
+def resumed():
+    """A walk on MuJoCo that is frozen for three seconds while the gait goes on, and walks on; its rows since then."""
     walk = SensedWalk("mujoco", seed=3, gait="auto")
-    if not told:
-        walk.onboard.parts.prediction.set_following = lambda _: None
     walk.run(5.0)
     before = walk.physics.position.copy()
     walk.onboard.emergency_stop(True)
@@ -152,23 +151,13 @@ def stopped_and_resumed(told):
     return walk, walk.log(4.0)
 
 
-@pytest.fixture(scope="module")
-def told():
-    return stopped_and_resumed(told=True)
-
-
-def test_an_emergency_stop_is_no_contradiction(told):
-    walk, _ = told
+def test_an_emergency_stop_is_no_contradiction(resumed):
+    walk, _ = resumed
     assert walk.said == {}
 
 
-def test_without_being_told_it_is_one():
-    walk, _ = stopped_and_resumed(told=False)
-    assert any("contradict" in words for words in walk.said)
-
-
-def test_the_prediction_stands_still_meanwhile_and_walks_on(told):
-    walk, rows = told
+def test_the_prediction_stands_still_meanwhile_and_walks_on(resumed):
+    _, rows = resumed
     pose, tilt, *_ = errors(rows)
     assert np.linalg.norm(pose[-1, :2]) < 0.015  # [m] of 0.5
     assert np.abs(tilt).max() < np.radians(1.5)

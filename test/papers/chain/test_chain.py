@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_chain import pinocchio_model, random_chain, random_state
 
 from hexapod_dynamics.errors import DynamicsError
@@ -159,10 +160,7 @@ def test_a_state_that_does_not_fit_is_refused():
 
 
 def test_a_leg_of_the_robot_hangs_where_the_robot_has_it():
-    from hexapod_dynamics.robot import Robot
-
-    robot = Robot.jethexa()
-    chain = Chain.from_leg(robot, "RF")
+    chain = Chain.from_leg(ROBOT, "RF")
     assert chain.names == ("coxa_joint_RF", "femur_joint_RF", "tibia_joint_RF")
     outward = np.array([1, -1, 0]) / np.sqrt(2)
     hip = np.array([0.093, -0.051, 0])
@@ -175,8 +173,6 @@ def test_a_leg_of_the_robot_hangs_where_the_robot_has_it():
 
 
 def test_a_welded_joint_leaves_the_dynamics_of_the_others():
-    from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics
-
     rng = np.random.default_rng(7)
     chain = random_chain(rng, 6, tree=True)
     for joint in range(6):
@@ -192,13 +188,10 @@ def test_a_welded_joint_leaves_the_dynamics_of_the_others():
 
 
 def test_a_damaged_legs_chain_has_what_is_left():
-    from hexapod_dynamics.robot import Morphology, Robot
-
-    robot = Robot.jethexa()
-    hurt = Morphology.whole(robot).locked("RF.femur", 0.3).broken("RF.tibia", 0.5)
-    chain = Chain.from_leg(robot, "RF", morphology=hurt)
+    hurt = WHOLE.locked("RF.femur", 0.3).broken("RF.tibia", 0.5)
+    chain = Chain.from_leg(ROBOT, "RF", morphology=hurt)
     assert chain.names == ("coxa_joint_RF", "tibia_joint_RF")
-    whole = Chain.from_leg(robot, "RF")
+    whole = Chain.from_leg(ROBOT, "RF")
     assert np.isclose(chain.masses.sum(), whole.masses.sum() - 0.055)
 
 
