@@ -43,8 +43,8 @@ class ServoMessages:
             self._following_publisher.publish(Bool(data=following))
 
     def publish_readings(self, now: float, state: ChainState) -> None:
-        """Publish the new readings of a ChainState at the monotonic time `now` [s], if there are any: with all joints, and
-        alone. The stamp is the time of the newest one; alone, `effort` is how long before that each joint was read [s].
+        """Publish the new readings of a ChainState at the monotonic time `now` [s], if there are any: with all joints,
+        and alone. The stamp is the time of the newest; alone, `effort` is how long before it each joint was read [s].
         """
         stamps, known = state.stamp.tolist(), state.known.tolist()
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
