@@ -53,8 +53,8 @@ class FallDetector:
         """Process a sample; return whether the robot has fallen.
 
         Args:
-            time: of the sample, on a monotonic clock [s]; a sample that is not later than the previous one is
-                ignored.
+            time: of the sample, on a monotonic clock [s]; a sample that is not later than the last one that told
+                something is ignored.
             rotation: (3, 3) world <- base_link, None if the attitude is not known.
             specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest;
                 None if it is not known. A value that is not finite counts as not known, and is never kept.
@@ -64,9 +64,6 @@ class FallDetector:
         """
         if self._time is not None and time <= self._time:
             return self.fallen
-        if self._time is None or time - self._time > GAP:
-            self._tilted_since = self._upright_since = None
-        self._time = time
         x, y, z = self._smooth(time, specific_force)
         # The upward direction against gravity and slope: the less upright of the two measurements.
         (lx, ly, lz), gravity, slope = level, math.inf, math.inf
@@ -82,6 +79,9 @@ class FallDetector:
         if not known:
             self._upright_since = None
             return self.fallen
+        if self._time is None or time - self._time > GAP:
+            self._tilted_since = self._upright_since = None
+        self._time = time
         self.tilt = math.acos(max(-1.0, min(1.0, slope)))
         self._tilted_since = self._since(self._tilted_since, min(gravity, slope) < FALLEN)
         self._upright_since = self._since(self._upright_since, informative and max(gravity, slope) > UPRIGHT)
