@@ -16,9 +16,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from hexapod_dynamics.drivers.stop_request import STOP_BYTE
+from hexapod_dynamics.drivers.stop_request import STOP_BYTE, socket_path
 from hexapod_dynamics.drivers.thread_priority import raise_thread_priority
-from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.errors import DeviceError, UnsafePathError
 
 _log = logging.getLogger(__name__)
 _PRIORITY = 13  # real-time priority where permitted: above that of the bus thread
@@ -48,21 +48,22 @@ class _Caller(socketserver.BaseRequestHandler):
 
 
 class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Listens at `path` and calls stop() for each request, in a thread for each caller if possible, of at most 16 at
-    a time.
+    """Listens for the robot of a namespace and calls stop() for each request, in a thread for each caller if possible,
+    of at most 16 at a time.
 
     stop() -> (success, message) is the answer. If the path is deleted, the socket is made again within a second.
-    fault: why the path cannot be used (another node listens there, or the file system refuses it), else empty; it is
-    tried again every second.
+    path: of the socket. fault: why it cannot be made (another node listens there, others could have put it there, or
+    the file system refuses it), else empty; it is tried again every second.
     """
 
     daemon_threads = True
     request_queue_size = 16
     timeout = 1.0  # [s] between two checks that the socket still exists
 
-    def __init__(self, path: str, stop: Callable[[], tuple[bool, str]]) -> None:
-        super().__init__(path, _Caller, bind_and_activate=False)
-        self.path, self.stop, self._ending = path, stop, False
+    def __init__(self, namespace: str, stop: Callable[[], tuple[bool, str]]) -> None:
+        super().__init__("", _Caller, bind_and_activate=False)
+        self.path, self.stop, self._ending = "", stop, False
+        self._namespace = namespace
         self.places = threading.Semaphore(self.request_queue_size)  # for callers
         self._identity, self.fault = (0, 0), ""
         self._try_to_listen()
@@ -94,12 +95,13 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         try:
             self._listen()
             self.fault = ""
-        except (DeviceError, OSError) as error:
+        except (DeviceError, UnsafePathError, OSError) as error:
             self.fault = str(error)
 
     def _listen(self) -> None:
         """Make the socket, in place of one that a killed node has left or that was deleted."""
-        listener, path = socket.socket(socket.AF_UNIX), self.path
+        self.path = path = socket_path(self._namespace)
+        listener = socket.socket(socket.AF_UNIX)
         try:
             if is_listening(path):
                 raise DeviceError(f"another node listens at {path}: local stop requests go to that one")

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hexapod_dynamics.drivers.gpio import StopButton
 from hexapod_dynamics.drivers.servos.supervisor import StopState
-from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
-from hexapod_dynamics.errors import HexapodError, UnsafePathError
+from hexapod_dynamics.errors import HexapodError
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Joy
@@ -122,14 +121,10 @@ class Stops:
             self._button = button = StopButton(pin, level, lambda: self.stop_by("stop button of the board"))
             node.ending.callback(button.close)
             self.switches["stop button of the board"] = lambda: button.pressed
-        try:
-            sock = StopSocket(socket_path(node.get_namespace()), self.stop)
-            node.ending.callback(sock.close)
-            fault = sock.fault
-        except UnsafePathError as error:
-            fault = str(error)
-        if fault:
-            self._log.warning(fault)
+        local = StopSocket(node.get_namespace(), self.stop)
+        node.ending.callback(local.close)
+        if local.fault:
+            self._log.warning(local.fault)
         group = ReentrantCallbackGroup()
         for kind, name, action in (
             (SetBool, "emergency_stop", self._emergency_stop),

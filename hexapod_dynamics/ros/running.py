@@ -113,8 +113,7 @@ def run_nodes(nodes: list[GuardedNode]) -> int:
     except Exception:  # printed first, so that the log names the cause whatever the end brings
         traceback.print_exc()
         failed = True
-    ended = end_nodes(nodes, will_restart=failed or start.is_launched())
-    return int(failed or not ended)
+    return int(not end_nodes(nodes, will_restart=failed or start.is_launched()) or failed)
 
 
 def spin(nodes: list[GuardedNode]) -> None:

@@ -41,7 +41,7 @@ class Robot:
 
     def __init__(self, namespace="", answer=(True, "the pose is frozen")):
         self.stops, self._answer = 0, answer
-        self.socket = StopSocket(socket_path(namespace), self._stop)
+        self.socket = StopSocket(namespace, self._stop)
 
     def _stop(self):
         self.stops += 1
@@ -84,6 +84,11 @@ def test_a_directory_in_which_others_may_write_is_not_used(robots, place):
     robot = robots()
     os.chmod(place, 0o777)
     assert request_stop("", 1.0) is None and robot.stops == 0
+    second = robots("left")
+    assert str(place) in second.socket.fault
+    os.chmod(place, 0o700)
+    wait_until(lambda: request_stop("left", 1.0) is not None, what="it is tried again")
+    assert second.stops == 1
 
 
 def test_only_this_user_can_reach_the_socket(robots, place):

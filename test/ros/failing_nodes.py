@@ -8,7 +8,6 @@ Arguments before --ros-args: the nodes to run.
 import ctypes
 import sys
 
-from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
@@ -85,7 +84,7 @@ class Unfinished(GuardedNode):
 
     def __init__(self):
         super().__init__("unfinished")
-        self.ending.callback(StopSocket(socket_path(), lambda: (True, "")).close)
+        self.ending.callback(StopSocket("", lambda: (True, "")).close)
         raise ZeroDivisionError("a defect of the constructor")
 
 

@@ -13,7 +13,6 @@ import pytest
 from support.programs import python
 
 import hexapod_dynamics
-from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import VARIABLE
@@ -66,7 +65,7 @@ def without_ros(tmp_path):
 @pytest.mark.parametrize("answer, code", [((True, "frozen"), 0), ((False, "the port is closed"), 1)])
 def test_the_socket_is_enough(without_ros, answer, code):
     stops = []
-    door = StopSocket(socket_path("left"), lambda: stops.append(1) or answer)
+    door = StopSocket("left", lambda: stops.append(1) or answer)
     try:
         done = python(SCRIPT, "--namespace", "left", env=without_ros)
     finally:
@@ -85,7 +84,7 @@ def test_python_starts_without_the_site_packages():
 def test_without_a_node_at_the_socket_and_for_the_end_of_a_stop_it_calls_the_service(without_ros):
     for words in ([], ["--resume"], ["--release"], ["--sit"]):
         stops = []
-        door = StopSocket(socket_path(), lambda stops=stops: stops.append(1) or (True, "")) if words else None
+        door = StopSocket("", lambda stops=stops: stops.append(1) or (True, "")) if words else None
         done = python(SCRIPT, *words, env=without_ros)
         if door is not None:
             door.close()
