@@ -45,9 +45,8 @@ class JointTrial:
 
     def setpoint(self, time: float) -> float | None:
         """Return the set-point [rad] of `joint` at `time` [s]; None if no trial runs (any more)."""
-        if self.joint is None:
-            return None
         if time - self._begun > 3.0:
             self.joint = None
+        if self.joint is None:
             return None
         return self._beside if time - self._begun <= 2.5 else self._angle  # half a second back at the angle of the lock

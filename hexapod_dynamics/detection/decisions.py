@@ -166,16 +166,13 @@ class DecisionMaker:
         if len(silences) >= MANY:
             chains = [silence for silence in silences if len(silence.joints) > 1 and not silence.alone]
             silences = chains if are_lost(chains) else []
-        if silences:
-            for silence in silences:
-                # The servos of a leg become silent one after another: the inner ones have to have answered since.
-                inner = [joint for joint in self.robot.leg_joints(silence.leg)[: silence.link] if expected[joint]]
-                if any(
-                    2.0 * evidence.silence(time, [joint]) > evidence.silence(time, silence.joints) for joint in inner
-                ):
-                    continue
-                if timely or len(silence.joints) > 1 and not silence.alone:
-                    found += self._silent(time, silence, angles)
+        for silence in silences:
+            # The servos of a leg become silent one after another: the inner ones have to have answered since.
+            inner = [joint for joint in self.robot.leg_joints(silence.leg)[: silence.link] if expected[joint]]
+            if any(2.0 * evidence.silence(time, [joint]) > evidence.silence(time, silence.joints) for joint in inner):
+                continue
+            if timely or len(silence.joints) > 1 and not silence.alone:
+                found += self._silent(time, silence, angles)
         limps = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask).tolist()
         if limps != self._limps[1]:
             self._limps = time, limps
@@ -226,10 +223,7 @@ class DecisionMaker:
         return self.decide(time, "declare", what, probability, text, silence.since, *silence.joints)
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:
-        back = evidence.find_answering_again()
-        if not back.any():
-            return []
-        found = []
+        back, found = evidence.find_answering_again(), []
         for leg in self.robot.legs:
             joints = list(self.robot.leg_joints(leg.name))
             for link, name in enumerate(leg.link_names):
