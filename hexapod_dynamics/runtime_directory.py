@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 VARIABLE, DOMAIN, SESSION = "HEXAPOD_DYNAMICS_RUNTIME", "ROS_DOMAIN_ID", "HEXAPOD_DYNAMICS_SESSION"
 MOST_DOMAIN = 232  # the highest ROS domain whose ports exist
 LONGEST_SESSION = 64  # characters of a session's name
+SESSION_END = ":"  # between a session's name and the rest of a file's name: neither a session nor a node has it
 SERVO_BUS, IMU_BUS = "servo_bus", "imu.sock"  # of the simulated devices
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -100,14 +101,14 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
-def forget_session(session: str) -> None:
-    """Delete what the nodes of a launch have stored for their respawn (ros.crash_recovery).
+def forget_session(session: str, namespace: str = "/") -> None:
+    """Delete what the nodes of the robot with a namespace have stored in a session (ros.crash_recovery).
 
     Raises UnsafePathError as `private_directory`, OSError if a file cannot be deleted.
     """
-    start = f"{check_session(session)}."
+    start = check_session(session) + SESSION_END + "".join(f"{name}." for name in namespace.split("/") if name)
     for file in private_directory("sessions").iterdir():
-        if file.name.startswith(start):
+        if file.name.startswith(start) and file.name[len(start) :].count(".") == 1:  # else of a robot below it
             file.unlink(missing_ok=True)
 
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
 from hexapod_dynamics.parameters.spec import SESSION, STATE_DIRECTORY
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.node_functions import declare_all, steady_timer
+from hexapod_dynamics.ros.node_functions import call_in_thread, declare_all
 from hexapod_dynamics.ros.state_file import MEMORY_VARIABLE, LaunchMemory, StateFile
-from hexapod_dynamics.runtime_directory import check_session, make_directory, private_directory
+from hexapod_dynamics.runtime_directory import SESSION_END, check_session, make_directory, private_directory
 from rclpy.task import Future
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ class SessionState:
         self._posted = self._written = 0  # numbers of the newest values, and of those that were tried to be written
         self._closed = False
         self.losses = 0  # number of times that another program deleted or changed the file
-        # [number of the values, monotonic time [s], Future] of `wait_until_stored`: the waiting callbacks
-        self._waiting: list[tuple[int, float, Future]] = []
         try:
             if session:
                 check_session(session)
@@ -78,13 +76,14 @@ class SessionState:
             raise ParameterError(str(error)) from None
         if session or directory:
             # The name contains the namespace: two robots of one launch do not share their state.
-            name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")
+            name = node.get_fully_qualified_name().strip("/").replace("/", ".")
+            belongs = "" if directory else session + SESSION_END
 
             def place() -> Path:
                 return make_directory(directory, STATE_DIRECTORY.name) if directory else private_directory("sessions")
 
             try:
-                self._file = StateFile(place, f"{name.strip('/').replace('/', '.')}.json")
+                self._file = StateFile(place, f"{belongs}{name}.json")
                 self._place = str(self._file.path)
             except UnsafePathError as error:
                 self._failed = self.unreadable = self.lost = True
@@ -156,22 +155,16 @@ class SessionState:
         if self._disk is None:
             self._disk = threading.Thread(target=self._run, args=(self._file,), name="state", daemon=True)
             self._disk.start()
-            overdue = lambda _, since: time.monotonic() - since > PATIENCE  # noqa: E731
-            steady_timer(self._node, CHECK_PERIOD, lambda: self._answer(overdue, LATE_TEXT))
 
     def wait_until_stored(self) -> Future:
-        """Return a Future to `await` in a callback of a service: done when everything posted is on the disk, or after
-        two seconds.
-
-        Its result is empty, or the reason why it is not.
+        """Return a Future to `await` in a callback of a service: `wait`, in another thread if there is what to wait for.
         """
-        future = Future()
         with self._changed:
             if self._written < self._posted:
-                self._waiting.append((self._posted, time.monotonic(), future))
-                return future
-        future.set_result(self.failure)
-        return future
+                return call_in_thread(self._node, self.wait)
+        done = Future()
+        done.set_result(self.failure)
+        return done
 
     def _run(self, file: StateFile) -> None:
         """Write what is posted, and write again what another program has changed, or what could not be written."""
@@ -189,7 +182,6 @@ class SessionState:
                 with self._changed:
                     self._written = number
                     self._changed.notify_all()
-                self._answer(lambda wanted, _: wanted <= number, self.failure)  # noqa: B023
 
     def _write(self, file: StateFile, values: Mapping[str, object], lost: bool) -> None:
         self.losses += lost
@@ -212,15 +204,6 @@ class SessionState:
         if not self._failed:
             self._failed = True
             self._warn(f"no state can be stored for a respawn: {problem}")
-
-    def _answer(self, is_due: Callable[[int, float], bool], result: str) -> None:
-        with self._changed:
-            due = [future for wanted, since, future in self._waiting if is_due(wanted, since)]
-            self._waiting = [each for each in self._waiting if each[2] not in due]
-        for future in due:
-            future.set_result(result)
-        if due and self._node.executor is not None:
-            self._node.executor.wake()
 
     # Report ----------------------------------------------------------------------------------------------------------
 

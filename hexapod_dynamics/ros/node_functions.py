@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidTopicNameException, ParameterException
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from rclpy.validate_topic_name import validate_topic_name
 
@@ -83,6 +85,22 @@ def steady_timer(node: Node, period: float, callback: Callable[[], object]) -> T
     stop, and with them the reactions to missing commands.
     """
     return node.create_timer(period, callback, clock=STEADY)
+
+
+def call_in_thread(node: Node, function: Callable[[], object]) -> Future:
+    """Return a Future to `await` in a callback of the node: of function(), which another thread calls meanwhile."""
+    done = Future()
+
+    def call() -> None:
+        try:
+            done.set_result(function())
+        except Exception as error:  # raised again where the result is awaited
+            done.set_exception(error)
+        if node.executor is not None:
+            node.executor.wake()
+
+    threading.Thread(target=call, name=node.get_name(), daemon=True).start()
+    return done
 
 
 def load_robot(node: Node) -> Robot:

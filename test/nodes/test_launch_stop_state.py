@@ -61,7 +61,7 @@ def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_s
         ends = "`stop --resume --namespace left`"
         robot.wait(lambda: f"emergency stop: {ends}" in robot.launch.output and robot.truth, 60, "it knows of the stop")
         assert robot.moved(4.0) < 0.005
-        assert list(sessions.glob("robot.*"))
+        assert list(sessions.glob("robot:*"))
         launch = robot.launch
         crash_without_file(launch, "servos", sessions)
         Process.killed_at = time.monotonic()
@@ -126,7 +126,7 @@ def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, la
     try:
         wait_until(morphology, 60, lambda: process.output)
         assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
-        file = tmp_path / "run" / "sessions" / "damage.damage_manager.json"
+        file = tmp_path / "run" / "sessions" / "damage:damage_manager.json"
         wait_until(file.exists, 10, "it is stored")
         if launched:
             file.unlink()
@@ -163,7 +163,7 @@ def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, 
     sessions.mkdir(parents=True)
     for path in (sessions, sessions.parent):
         path.chmod(0o700)
-    (sessions / "permit.gait.json").write_text(text)
+    (sessions / "permit:gait.json").write_text(text)
     said = probe.statuses
     with Process.node(
         "gait", "-p", "session:=permit", environment={"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}

@@ -11,6 +11,7 @@ rclpy = pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon t
 from hexapod_dynamics.errors import StoredStateError  # noqa: E402
 from hexapod_dynamics.ros.crash_recovery import SessionState  # noqa: E402
 from hexapod_dynamics.ros.state_file import StateFile  # noqa: E402
+from hexapod_dynamics.runtime_directory import forget_session  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 
@@ -21,9 +22,9 @@ def born(tmp_path, monkeypatch):
     rclpy.init()
     nodes, states = [], []
 
-    def birth():
-        session = [Parameter("session", value="s1")]
-        nodes.append(rclpy.create_node("walker", namespace="left", parameter_overrides=session))
+    def birth(session="s1", namespace="left"):
+        given = [Parameter("session", value=session)]
+        nodes.append(rclpy.create_node("walker", namespace=namespace, parameter_overrides=given))
         states.append(SessionState(nodes[-1]))
         return states[-1]
 
@@ -43,6 +44,18 @@ def test_what_is_saved_is_there_after_a_crash_and_gone_after_a_clean_end(born, t
     kept.forget()
     assert born().load() is None
     assert not list((tmp_path / "run" / "sessions").iterdir())
+
+
+@pytest.mark.parametrize("session, namespace", [("s1.left", ""), ("s1", "left/arm"), ("s1", "right"), ("s1", "")])
+def test_what_another_session_or_robot_has_stored_is_neither_read_nor_deleted(born, session, namespace):
+    other = born(session, namespace)
+    assert other.save({"x": 1.5})
+    assert born("s1", "left").load() is None
+    other.close()  # its thread would write the file again
+    forget_session("s1", "/left")
+    assert born(session, namespace).load() == {"x": 1.5}
+    forget_session(session, namespace)
+    assert born(session, namespace).load() is None
 
 
 @pytest.mark.parametrize("data", [b"[1,2]", b"", b'{"x": 1', b"null", b"\0\0\0", b"[" * 100_000, b"\xff\x00\xfe", None])
@@ -81,7 +94,7 @@ def test_a_full_file_system_keeps_the_change_in_the_old_files_place(born, tmp_pa
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     assert kept.save({"walks": False})
     assert born().load() == {"walks": False}
-    (tmp_path / "run" / "sessions" / "s1.left.walker.json").unlink()
+    (tmp_path / "run" / "sessions" / "s1:left.walker.json").unlink()
     assert not kept.save({"walks": True})  # said, and the node goes on
     assert born().load() is None
 

@@ -44,16 +44,16 @@ def stored(tmp_path):
 def test_a_node_that_fails_at_work_keeps_its_state_for_its_respawn(begin, tmp_path):
     process = begin("failing")
     assert process.popen.wait(30) == 1 and "a defect of this node" in process.output
-    assert stored(tmp_path) == ["endings.failing.json"]
+    assert stored(tmp_path) == ["endings:failing.json"]
     process = begin("failing")
     wait_until(lambda: "found {'stopped': True}" in process.output, 30, lambda: process.output)
 
 
-@pytest.mark.parametrize("launched, kept", [(True, ["endings.storing.json"]), (False, [])])
+@pytest.mark.parametrize("launched, kept", [(True, ["endings:storing.json"]), (False, [])])
 def test_a_signal_to_one_node_deletes_its_state_only_where_nothing_starts_it_again(begin, tmp_path, launched, kept):
     process = begin("storing", **({LAUNCH_VARIABLE: str(os.getpid())} if launched else {}))
     wait_until(lambda: "works" in process.output, 30, lambda: process.output)
-    assert stored(tmp_path) == ["endings.storing.json"]
+    assert stored(tmp_path) == ["endings:storing.json"]
     process.popen.send_signal(signal.SIGTERM)
     assert process.popen.wait(10) == 0, process.output
     assert stored(tmp_path) == kept
@@ -74,7 +74,7 @@ def test_a_middleware_that_never_ends_does_not_keep_the_process(begin, tmp_path)
     process.popen.send_signal(signal.SIGINT)
     assert process.popen.wait(10) == 1
     assert time.monotonic() - began < 5.0  # destroying it takes 60 s
-    assert "destroy_node" in process.output and stored(tmp_path) == ["endings.storing.json"]
+    assert "destroy_node" in process.output and stored(tmp_path) == ["endings:storing.json"]
 
 
 @pytest.mark.parametrize("others", [(), ("steady",)], ids=["alone", "one of several"])
