@@ -52,7 +52,7 @@ class LatestCall(Generic[Result]):
         """Call a function without arguments in the thread; it replaces an earlier request."""
         with self._changed:
             self._number += 1
-            self._asked, self._done, self.busy = function, None, True
+            self._asked, self._done, self.busy = function, None, not self.closed
             if self._thread is None and not self.closed:
                 self._thread = threading.Thread(target=self._run, name="latest call", daemon=True)
                 self._thread.start()
@@ -62,6 +62,7 @@ class LatestCall(Generic[Result]):
         with self._changed:
             self._number += 1
             self._asked, self._done, self.busy = None, None, False
+            self._changed.notify_all()
 
     def poll(self) -> Result | None:
         """Return the result of the finished function, only once; None if there is none. Raises its exception again."""
@@ -76,9 +77,9 @@ class LatestCall(Generic[Result]):
         return result
 
     def wait(self) -> Result | None:
-        """Wait for the last function, and return as `poll`."""
+        """Wait for the last function, unless it is dropped, and return as `poll`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._done is not None or self.closed)
+            self._changed.wait_for(lambda: self._done is not None or self.closed or not self.busy)
         return self.poll()
 
     def close(self) -> None:

@@ -53,10 +53,11 @@ class _FairLock:
 
     def acquire(self, timeout: float = -1) -> bool:
         """Return whether the lock was acquired within a time [s]; negative: wait for ever."""
+        until = time.monotonic() + timeout
         if not self._queue.acquire(timeout=timeout):
             return False
         try:
-            return self._lock.acquire(timeout=timeout)
+            return self._lock.acquire(timeout=timeout if timeout < 0.0 else max(until - time.monotonic(), 0.0))
         finally:
             self._queue.release()
 

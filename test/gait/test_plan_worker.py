@@ -268,6 +268,19 @@ def test_a_request_made_while_the_answer_before_is_fetched_is_not_lost():
     assert answer == "second"
 
 
+def test_nobody_waits_for_a_call_that_is_dropped_or_was_never_made():
+    worker, goes_on = LatestCall(), threading.Event()
+    assert worker.wait() is None
+    worker.request(goes_on.wait)
+    waiting = threading.Thread(target=worker.wait, daemon=True)
+    waiting.start()
+    worker.drop()
+    waiting.join(5.0)
+    goes_on.set()
+    assert not waiting.is_alive()
+    worker.close()
+
+
 PACKAGE = Path(background.__file__).parents[1]
 
 

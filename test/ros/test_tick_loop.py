@@ -227,10 +227,15 @@ def test_a_call_before_a_start_that_never_comes_is_cancelled(probe):
 
 
 def test_a_function_that_waits_too_long_is_not_called(probe, looped):
-    mine, held = looped(0.01, lambda: time.sleep(1.0)).start(), []
+    mine, held = looped(0.01, lambda: time.sleep(2.0)).start(), []
     time.sleep(0.2)
+    first = threading.Thread(target=lambda: pytest.raises(TimeoutError, mine.loop.call, lambda: held.append(1), 0.6))
+    first.start()
+    begin = time.monotonic()
     with pytest.raises(TimeoutError):
-        mine.loop.call(lambda: held.append(1), 0.1)
+        mine.loop.call(lambda: held.append(2), 0.6)
+    assert time.monotonic() - begin < 1.0, "it waited for its turn, and then for the lock as long again"
+    first.join()
     assert not held
 
 
@@ -311,7 +316,7 @@ AUDITED = """
 import sys, threading
 record, name = sys.argv[1:3]
 def hook(event, arguments):
-    if event == "os.rename" and str(arguments[1]).endswith("audited.dynamics.json"):
+    if event == "os.rename" and str(arguments[1]).endswith("audited:dynamics.json"):
         with open(record, "a") as file:
             file.write(f"{threading.current_thread() is threading.main_thread()}\\n")
 sys.addaudithook(hook)
