@@ -134,7 +134,7 @@ class RobotFigure:
         for handle in reversed(self._handles):
             handle.remove()
         self._handles, self._labels, self._frames, self._values = [], [], {}, {}
-        self._text, self.robot_name, self.reach = text, name, compute_reach(tree)
+        self._text, self.robot_name, self.reach = text, name, compute_reach(tree) or self.reach  # a body has none
         scene, links = self._server.scene, tree.list_subtree()
         paths = {tree.name: f"{WORLD}/{self._name}/{tree.name}"}
         self._handles.append(scene.add_frame(paths[tree.name], show_axes=False))

@@ -72,6 +72,9 @@ def test_a_log_is_played(robot, log):
     playback = Playback(log, robot, Morphology.whole(robot), Ground(), port=0, host="127.0.0.1")
     playback.draw(0.2)
     playback.close()
+    alone = Playback(log, robot, Morphology.whole(robot).without(*robot.leg_names), Ground(), port=0, host="127.0.0.1")
+    assert alone._figure.reach > 0.0  # else the camera would be in the body
+    alone.close()
 
 
 def test_a_log_that_does_not_begin_at_zero_is_played_from_its_first_moment(robot):
