@@ -181,9 +181,9 @@ class WalkStatus(GuardedNode):
         prefix = self.get_namespace().strip("/")
         for status in message.status:
             name = status.name
-            if prefix and not name.startswith(prefix + "/"):
+            namespace, _, node = name.rpartition("/")
+            if namespace != prefix:
                 continue
-            node = name.rpartition("/")[2]
             if node == "servos":
                 self._stopped = stop_of(status, prefix)
             self._reported.add(node)

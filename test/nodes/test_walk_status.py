@@ -91,6 +91,13 @@ def test_a_node_that_never_reports_is_absent_though_it_is_in_the_graph_again_and
     assert not node._find_absent(node._elapsed())
 
 
+def test_what_a_robot_of_another_namespace_reports_is_not_told_of_this_one(printed):
+    values = [KeyValue(key="emergency stop", value="True")]
+    other = DiagnosticStatus(name="left/servos", level=DiagnosticStatus.ERROR, message="no servo", values=values)
+    text = printed([other], 15.0, [])
+    assert "emergency stop" not in text and "no servo" not in text
+
+
 def test_a_node_that_has_ended_is_starting_for_a_while_then_absent_with_what_to_do(printed):
     text = printed([], 20.0, ["no_such_node"])
     assert text.count(" | starting: no_such_node") == 15 and text.count(" | absent: no_such_node") == 5, text
