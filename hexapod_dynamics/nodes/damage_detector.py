@@ -17,7 +17,7 @@ from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection import DetectorSettings
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes.declarations import DeclarationClient
-from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
@@ -30,6 +30,7 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 
 TRUE, FALSE = format_value(True), format_value(False)
+OLDEST = 2.0  # [s] age from which a message is refused; younger ones may be late: they are not used for decisions
 
 
 class DamageDetectorNode(RobotNode):
@@ -55,7 +56,7 @@ class DamageDetectorNode(RobotNode):
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
         self.subscribe_commands(
-            lambda age, angles, _: self.detection.command(_monotonic_time(age), angles), COMMAND_TIMEOUT
+            lambda age, angles, _: self.detection.command(time.monotonic() - age, angles), COMMAND_TIMEOUT
         )
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
@@ -78,14 +79,17 @@ class DamageDetectorNode(RobotNode):
             self.detection.set_torques(torques)
 
     def _on_measurements(self, message: JointState) -> None:
-        at, ages = _monotonic_time(compute_age(message.header.stamp)), message.effort.tolist()
-        readings = self.joints.read("servos/measurements", message.name, message.position.tolist(), ages, measured=True)
+        now, topic, ages = time.monotonic(), "servos/measurements", message.effort.tolist()
+        if (late := self.find_age(topic, message.header.stamp, OLDEST)) is None:
+            return
+        readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
         for joint, angle, age in readings or ():
-            self.detection.joint(at - age, joint, angle)
+            self.detection.joint(now - late - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:
-        age = compute_age(message.header.stamp)
-        self.detection.imu(_monotonic_time(age), self.read_imu(message, time.monotonic(), age))
+        now = time.monotonic()
+        if (age := self.find_age("imu/data", message.header.stamp, OLDEST)) is not None:
+            self.detection.imu(now - age, self.read_imu(message, now))
 
     def _on_gait_state(self, message: DiagnosticStatus) -> None:
         texts = {pair.key: pair.value for pair in message.values}
@@ -97,9 +101,10 @@ class DamageDetectorNode(RobotNode):
             if status.name != self._servos:
                 continue
             values = {pair.key: pair.value for pair in status.values}
-            if "silent" in values:
+            age = self.find_age("/diagnostics", message.header.stamp, OLDEST) if "silent" in values else None
+            if age is not None:
                 masks = (np.isin(self._names, values.get(key, "").split()) for key in ("silent", "torque off", "back"))
-                self.detection.bus(_monotonic_time(compute_age(message.header.stamp)), *masks)
+                self.detection.bus(time.monotonic() - age, *masks)
 
     def _on_morphology(self, morphology: Morphology) -> None:
         self.detection.set_morphology(morphology)
@@ -147,11 +152,3 @@ class DamageDetectorNode(RobotNode):
             }
             message.status.append(make_status(finding.name, self.robot.name, level, words, texts))
         self._publisher.publish(message)
-
-
-def _monotonic_time(age: float) -> float:
-    """Return the monotonic time [s] of a message of this age [s]; of the arrival if it is more than 2 s old, or in the
-    future, because it comes from another clock. Younger stamps are used as they are: late readings are not used for
-    decisions.
-    """
-    return time.monotonic() - (age if 0.0 <= age <= 2.0 else 0.0)

@@ -15,7 +15,7 @@ from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
 from hexapod_dynamics.nodes.messages import format_pose
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
-from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.onboard.inputs import NOT_GIVEN
 from hexapod_dynamics.onboard.prediction import SILENT_AFTER, Prediction, PredictionSettings
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
@@ -77,7 +77,7 @@ class DynamicsNode(RobotNode):
 
     def _on_command(self, age: float, angles: np.ndarray, rates: np.ndarray) -> None:
         self._command_age, now = age, time.monotonic()
-        self.prediction.command(now - max(age, 0.0), angles, rates, now)
+        self.prediction.command(now - age, angles, rates, now)
 
     def _on_measurements(self, message: JointState) -> None:
         """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""
@@ -88,20 +88,19 @@ class DynamicsNode(RobotNode):
         return time.monotonic() - self._timed > SILENT_AFTER
 
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
-        now, age = time.monotonic(), compute_age(message.header.stamp)
-        if not self.rejects_stamp(topic, age):
-            at = now - max(age, 0.0)
+        now = time.monotonic()
+        if (age := self.find_age(topic, message.header.stamp)) is not None:
             readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
             for joint, angle, before in readings or ():
-                self.prediction.joint(at - before, joint, angle, now)
+                self.prediction.joint(now - age - before, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:
-        now, age = time.monotonic(), compute_age(message.header.stamp)
-        if self.rejects_stamp("imu/data", age):
+        now = time.monotonic()
+        if (age := self.find_age("imu/data", message.header.stamp)) is None:
             return
         if message.orientation_covariance[0] == NOT_GIVEN:
             self.faults.add("imu/data", "imu/data carries no orientation yet (covariance -1)")
-        self.prediction.imu(now - max(age, 0.0), self.read_imu(message, now, age), now)
+        self.prediction.imu(now - age, self.read_imu(message, now), now)
 
     def _on_morphology(self, morphology: Morphology) -> None:
         self.prediction.set_morphology(morphology)

@@ -11,7 +11,7 @@ from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.messages import StampConverter, read_rotation
-from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.nodes.velocity_input import VelocityInput
 from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitControl, GaitControlSettings, State
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, RATE
@@ -111,7 +111,7 @@ class GaitNode(RobotNode):
 
     def _on_imu(self, message: Imu) -> None:
         now, fallen = time.monotonic(), self.control.permit.fallen
-        self.control.imu(now, self.read_imu(message, now, compute_age(message.header.stamp)))
+        self.control.imu(now, self.read_imu(message, now))
         if self.control.permit.fallen != fallen:
             self._diagnostics.publish()
 

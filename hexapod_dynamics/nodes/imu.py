@@ -7,7 +7,6 @@ subtracted, and it has the attitude. Yaw starts at zero for base_link and drifts
 from __future__ import annotations
 
 import math
-import threading
 import time
 
 import numpy as np
@@ -17,16 +16,15 @@ from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Chip, Mpu6050Settings,
 from hexapod_dynamics.drivers.imu.reader import ImuReader, ImuSource, RelayedImu
 from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
 from hexapod_dynamics.nodes.messages import StampConverter, fill_transform, transform
-from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
-from hexapod_dynamics.onboard.inputs import Vector, find_stamp_refusal
+from hexapod_dynamics.nodes.robot_node import RobotNode
+from hexapod_dynamics.onboard.inputs import Vector
 from hexapod_dynamics.parameters.imu import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
-from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, make_frame_name
+from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, call_in_thread, make_frame_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import IMU_BUS, calibration_file, device_directory
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
-from rclpy.task import Future
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
@@ -118,16 +116,13 @@ class ImuNode(RobotNode):
         return message
 
     def _on_foreign(self, message: Imu) -> None:
-        now, age = time.monotonic(), compute_age(message.header.stamp)
-        reading = self.read_imu(message, now, age)
-        if reading.chip_force is None or reading.chip_rate is None:
+        now = time.monotonic()
+        reading, age = self.read_imu(message, now), self.find_age("imu/data_raw", message.header.stamp, 1.0)
+        if age is None or reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
             self.reader.health.count_error("refused", next(iter(self.faults.list_recent(now)), missing))
-        elif refusal := find_stamp_refusal(age, 1.0):
-            self.reader.health.count_error("refused", f"imu/data_raw: {refusal}")
         else:
-            sample = Sample(reading.chip_force, reading.chip_rate, math.nan, False, b"")
-            self.reader.deliver(sample, now - max(age, 0.0))
+            self.reader.deliver(Sample(reading.chip_force, reading.chip_rate, math.nan, False, b""), now - age)
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 
@@ -168,27 +163,18 @@ class ImuNode(RobotNode):
     # Services and diagnostics ----------------------------------------------------------------------------------------
 
     async def _on_calibrate(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Calibrate in another thread, which takes up to 3 s; meanwhile this node works."""
+        """Calibrate, which takes up to 3 s; meanwhile this node works."""
         if not self.reader.health.connected:
             response.success, response.message = False, f"no IMU: {self.reader.health.last_error}"
             return response
-        done = Future()
-        threading.Thread(target=self._calibrate, args=(done,), name="calibrate", daemon=True).start()
-        refusal, offsets = await done
+        refusal = await call_in_thread(self, self.imu.calibrate)
+        offsets = self.imu.offsets
         response.success = not refusal
         response.message = refusal or (
             f"gyro offset {np.round(offsets.gyro, 5).tolist()} rad/s, "
             f"accelerometer offset {np.round(offsets.accel, 4).tolist()} m/s^2"
         )
         return response
-
-    def _calibrate(self, done: Future) -> None:
-        try:
-            done.set_result((self.imu.calibrate(), self.imu.offsets))
-        except Exception as error:  # raised again where the result is awaited
-            done.set_exception(error)
-        if self.executor is not None:
-            self.executor.wake()
 
     def _assess(self) -> tuple[str, str]:
         level, words = self.reader.assess()

@@ -2,7 +2,8 @@
 
 The URDF is latched and published again at each change of the morphology; under `predicted/` it is translucent. tf:
 base_link -> every link by the measured joints; the same under `predicted/` by the predicted joints; base_link ->
-base_footprint (REP-120), level and at the height of the lowest foot. Nothing is computed while nobody subscribes to tf.
+base_footprint (REP-120), level and at the height of the lowest foot. Nothing is computed while nobody subscribes to tf;
+joints that are not measured any more have no tf.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.nodes.messages import fill_transform, transform
-from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.parameters.displays import ROBOT_DESCRIPTION
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -59,6 +60,8 @@ class RobotDescription(RobotNode):
         super().__init__("robot_description", ROBOT_DESCRIPTION)
         self._ghost, self._prefix = self.values["predicted"], make_frame_name(self, "")
         self._q: dict[str, np.ndarray] = {}  # (n,) [rad] by prefix
+        self._new: set[str] = set()  # prefixes whose joints have come since their last tf
+        self._published = False  # since the last diagnosis
         self._rotation: np.ndarray | None = None
         base = f"{self._prefix}base_link"
         self._footprint = transform(base, f"{self._prefix}base_footprint")
@@ -105,11 +108,12 @@ class RobotDescription(RobotNode):
             self._accept(morphology)
 
     def _on_joints(self, which: str, _now: float, angles: np.ndarray) -> None:
+        self._new.add(which)
         q = self._q.setdefault(which, np.zeros(self.robot.joint_count))
         np.copyto(q, angles, where=np.isfinite(angles))
 
     def _on_imu(self, message: Imu) -> None:
-        rotation = self.read_imu(message, time.monotonic(), compute_age(message.header.stamp)).rotation
+        rotation = self.read_imu(message, time.monotonic()).rotation
         if rotation is not None:
             self._rotation = rotation
 
@@ -117,8 +121,8 @@ class RobotDescription(RobotNode):
         watched = self._is_watched()
         self.loop.set_period(1.0 / self.values.read("rate", float) if watched else SUBSCRIBER_CHECK)
         if not watched:
-            self._q, self._rotation = {}, None
-        if "" not in self._q:
+            self._q, self._new, self._rotation = {}, set(), None
+        if "" not in self._new:
             return
         stamp = self.get_clock().now().to_msg()
         poses = self._pose_links("", stamp)
@@ -126,10 +130,11 @@ class RobotDescription(RobotNode):
         if self._rotation is not None:
             fill_transform(self._footprint, *find_footprint(self._rotation, self._lowest(self._rotation, poses)), stamp)
             messages.append(self._footprint)
-        if self._ghost and PREDICTED_PREFIX in self._q:
+        if self._ghost and PREDICTED_PREFIX in self._new:
             self._pose_links(PREDICTED_PREFIX, stamp)
             self._ghost_base.header.stamp = stamp
             messages += [self._ghost_base, *self._links[PREDICTED_PREFIX]]
+        self._new, self._published = set(), True
         self._message.transforms = messages
         self._tf.publish(self._message)
 
@@ -149,6 +154,7 @@ class RobotDescription(RobotNode):
         return height
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
+        published, self._published = self._published, False
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()} | self.faults.counts()
         if self._no_urdf:
             return "warn", self._no_urdf, values
@@ -156,8 +162,8 @@ class RobotDescription(RobotNode):
             return "warn", "; ".join(faults), values
         if not self._is_watched():
             return "ok", "nobody subscribes to /tf", values
-        if "" not in self._q:
+        if not published:
             sources = ", ".join(publishers(self, "joint_states"))
             remedy = f"look at {sources}" if sources else "start servos, or with hardware:=topics the joints' driver"
-            return "warn", f"no joint_states yet: the links have no tf; {remedy}", values
+            return "warn", f"no joint_states: the links have no tf; {remedy}", values
         return "ok", "publishing", values

@@ -77,14 +77,11 @@ class RobotNode(GuardedNode):
         topic, one = "joint_commands", SourceLock(timeout)
 
         def receive(message: JointState) -> None:
-            age, names = compute_age(message.header.stamp), message.name
-            positions, velocities = message.position.tolist(), message.velocity.tolist()
-            refusal = (
-                find_stamp_refusal(age, OLDEST)
-                or self.joints.command_refusal(names, positions, velocities)
-                or one.find_refusal(message.header.frame_id, time.monotonic())
-            )
-            if refusal:
+            if (age := self.find_age(topic, message.header.stamp)) is None:
+                return
+            names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
+            refusal = self.joints.command_refusal(names, positions, velocities)
+            if refusal := refusal or one.find_refusal(message.header.frame_id, time.monotonic()):
                 self.faults.add(topic, f"{topic} is refused: {refusal}")
                 return
             angles = self.joints.arrange(names, positions)
@@ -108,17 +105,20 @@ class RobotNode(GuardedNode):
 
         self.loop.subscribe(JointState, topic, receive, 1, needed)
 
-    def read_imu(self, message: Imu, now: float, age: float) -> ImuReading:
-        """Return what an Imu that is `age` [s] old at the time `now` [s] tells."""
-        self.imu_input.check_clock(now, age)
+    def read_imu(self, message: Imu, now: float) -> ImuReading:
+        """Return what an Imu tells that arrived at the monotonic time `now` [s]."""
+        self.imu_input.check_clock(now, compute_age(message.header.stamp))
         return self.imu_input.read(now, *imu_quantities(message))
 
-    def rejects_stamp(self, topic: str, age: float, limit: float = OLDEST) -> bool:
-        """Return whether a message is more than `limit` [s] old, or as far in the future; that is a fault then."""
-        refusal = find_stamp_refusal(age, limit)
-        if refusal:
+    def find_age(self, topic: str, stamp: Time, limit: float = OLDEST) -> float | None:
+        """Return the age [s] of a message, at least 0; None, and a fault, if its stamp is more than `limit` [s] old, or
+        as far in the future.
+        """
+        age = compute_age(stamp)
+        if refusal := find_stamp_refusal(age, limit):
             self.faults.add(topic, f"{topic} is refused: {refusal}")
-        return bool(refusal)
+            return None
+        return max(age, 0.0)
 
 
 def compute_age(stamp: Time) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import rclpy
 from geometry_msgs.msg import Twist, TwistStamped
-from hexapod_dynamics.nodes.robot_node import RobotNode, compute_age
+from hexapod_dynamics.nodes.robot_node import RobotNode
 from hexapod_dynamics.ros.guarded_node import GuardedNode, describe_error, type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -77,7 +77,7 @@ class VelocityInput:
             self._second.poll()
 
     def _accept_stamped(self, message: TwistStamped) -> None:
-        if not self._node.rejects_stamp(TOPIC, compute_age(message.header.stamp), self._oldest):
+        if self._node.find_age(TOPIC, message.header.stamp, self._oldest) is not None:
             self._accept(message.twist)
 
     def _accept(self, twist: Twist) -> None:

@@ -129,6 +129,15 @@ def test_commands_that_the_servos_refuse_are_named_and_not_compared_with_the_rob
     wait_until(lambda: refused in robot.probe.statuses("t/damage_detector").message, 5, lambda: robot.detector.output)
 
 
+def test_an_old_recording_of_measurements_is_named_and_not_taken_for_the_present_joints(robot):
+    recorded = robot.probe.node.create_publisher(JointState, "/t/servos/measurements", 10)
+    message = JointState(name=NAMES, position=robot.feed.command.position)
+    message.header.stamp.sec = int(time.time()) - 3600
+    recorded.publish(message)
+    refused = "servos/measurements is refused: it is 3.6e+03 s old"
+    wait_until(lambda: refused in robot.probe.statuses("t/damage_detector").message, 5, lambda: robot.detector.output)
+
+
 def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respawned_one(robot):
     feed, detector, manager = robot.feed, robot.detector, robot.manager
     before = len(detector.output)

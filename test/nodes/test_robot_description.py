@@ -57,7 +57,7 @@ def test_tf_is_one_tree_that_follows_measured_joints_and_the_morphology(probe, n
         return tf and {"base_footprint", "predicted/foot_RF"} <= set(tree(tf[-1][1]))
 
     wait_until(lambda: urdf and ghost, 30, lambda: node.output)
-    probe.statuses.says("robot_description", "no joint_states yet: the links have no tf; look at /probe", 30)
+    probe.statuses.says("robot_description", "no joint_states: the links have no tf; look at /probe", 30)
     assert not tf
     assert "foot_RM" in urdf[-1][1].data
     assert opacities(ghost[-1][1].data) == {0.3}
@@ -85,6 +85,10 @@ def test_tf_is_one_tree_that_follows_measured_joints_and_the_morphology(probe, n
     tf.clear()
     wait_until(complete, 10, lambda: node.output)
     assert not [child for child in tree(tf[-1][1]) if child.endswith("RM")]
+
+    tf.clear()  # nobody measures the joints any more
+    probe.statuses.says("robot_description", "no joint_states: the links have no tf", 10)
+    assert len(tf) < 3
 
 
 @pytest.mark.parametrize(("name", "legs"), [("quadruped_with_sliders", 4), ("octopod", 8)])
