@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
-import time
-from collections import Counter
 from collections.abc import Mapping
 
-from hexapod_dynamics.onboard.inputs import SourceLock
+from hexapod_dynamics.onboard.inputs import Faults, SourceLock
+from hexapod_dynamics.ros.guarded_node import name_sources
 from rclpy.node import Node
+
+SECOND = "second source"  # kind of refusals
 
 
 def source_name(node: Node) -> str:
-    """Return a name, unique among all processes, for a source of joint commands: for `header.frame_id`."""
-    return f"{node.get_fully_qualified_name()} {os.getpid()}@{socket.gethostname()}"
+    """Return a name, unique among all nodes, for a source of joint commands: for `header.frame_id`.
+
+    Nodes of one process, and those of two containers, may have the same number of process and host.
+    """
+    return f"{node.get_fully_qualified_name()} {os.getpid()}@{socket.gethostname()} {os.urandom(4).hex()}"
 
 
 class CommandWatch:
@@ -26,39 +30,35 @@ class CommandWatch:
 
     def __init__(self, node: Node, topic: str, one: SourceLock) -> None:
         self._node, self._topic, self._one = node, topic, one
-        self.refused: Counter[str] = Counter()
+        self.refusals = Faults()  # by kind
         self.conflict = ""  # reason why no source is followed
         self._seen = 0
-        self._complaints: dict[str, tuple[float, str, str]] = {}  # kind: (time, level, text)
         self._publishers: list[str] = []
         # Clamped commands so far, by kind, at a time; what many of them in a second mean.
         self._clamped: tuple[float, Mapping[str, int]] | None = None
         self._clamps = ""
 
-    def refuse(self, kind: str, why: str, level: str = "warn") -> None:
+    def refuse(self, kind: str, why: str) -> None:
         """Count a rejected command and report the reason."""
-        self.refused[kind] += 1
-        self._complaints[kind] = time.monotonic(), level, f"{self._topic} refused: {why}"
+        self.refusals.add(kind, f"{self._topic} refused: {why}")
         self._node.get_logger().warning(f"{self._topic} refused: {why}", throttle_duration_sec=5.0)
 
     def accept(self, source: str, t: float) -> bool:
         """Whether a command of `source` at monotonic time t [s] is to be followed."""
         if self.conflict:
-            self.refused["second source"] += 1
+            self.refusals.add(SECOND, self.conflict)
             return False
         refusal = self._one.find_refusal(source, t)
         if refusal:
             names = f" (publishers: {', '.join(self._publishers)})" if self._publishers else ""
-            self.refuse("second source", f"{refusal}{names}", "error")
+            self.refuse(SECOND, f"{refusal}{names}")
         return not refusal
 
     def update(self) -> bool:
         """Count the publishers; return True if two cannot be distinguished, so that the robot must hold its pose."""
-        infos = []
+        self._publishers = []
         if self._node.count_publishers(self._topic) > 1:  # getting their names takes ten times as long
-            infos = self._node.get_publishers_info_by_topic(self._topic)
-        names = {f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in infos}
-        self._publishers = sorted(name for name in names if "UNKNOWN" not in name)
+            self._publishers = name_sources(self._node.get_publishers_info_by_topic(self._topic))
         several = len(self._publishers) > 1 and not self._one.source
         self._seen = self._seen + 1 if several else 0
         self.conflict = ""
@@ -73,15 +73,9 @@ class CommandWatch:
         """Return level and messages on the commands at monotonic time t [s]; clamped: PoseGuard.clamped."""
         if self.conflict:
             return "error", [self.conflict]
-        # A rejection is reported for 3 s.
-        self._complaints = {kind: each for kind, each in self._complaints.items() if t - each[0] < 3.0}
-        levels = [level for _, level, _ in self._complaints.values()]
-        words = [text for _, _, text in self._complaints.values()]
         self._count_clamps(clamped, t)
-        if self._clamps:
-            levels.append("warn")
-            words.append(self._clamps)
-        return "error" if "error" in levels else "warn" if levels else "ok", words
+        words = [*self.refusals.list_recent(t), *filter(None, [self._clamps])]
+        return "error" if self.refusals.last(SECOND) else "warn" if words else "ok", words
 
     def _count_clamps(self, clamped: Mapping[str, int], t: float) -> None:
         """Report kinds of clamps of which there are more than 20 joints a second."""

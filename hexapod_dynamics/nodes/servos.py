@@ -9,7 +9,7 @@ another, `~/measurements` has a message for each reading of a joint, stamped wit
 should use this topic. The age of the oldest one is in /diagnostics.
 
 `~/following` (latched) tells whether joint_commands are executed: they are not while the pose is frozen, the robot
-sits down or torque is off, or before all joints have been measured again.
+sits down or torque is off, while two sources cannot be distinguished, or before all joints have been measured again.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class ServosNode(RobotNode):
 
     def _publish(self, now: float, state: ChainState) -> None:
         self.control.hold_when_commands_stop(now)
-        self._messages.publish_following(self.control.is_executing)
+        self._messages.publish_following(self.control.is_executing and not self.watch.conflict)
         self._messages.publish_readings(now, state)
         if now > self._next_report:  # a change is reported soon
             self._next_report = now + 0.1
@@ -262,7 +262,7 @@ class ServosNode(RobotNode):
         if state.connected:
             self._port_reported = True
             return
-        kind = "device" if self.values["port"] else "launched" if start.is_launched() else "alone"
+        kind = "device" if self.values["port"] else "launched" if start.launch_process() else "alone"
         if not self._port_reported and now - self._begun > PORT_PATIENCE[kind]:
             self._port_reported = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
@@ -293,7 +293,7 @@ class ServosNode(RobotNode):
         values["priority of the bus thread"] = self.chain.priority
         values["priority of the other threads"] = self.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
-        values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
+        values |= self.watch.refusals.counts("commands refused, ")
         values |= self.faults.counts()
         values["losses of the stored state"] = self.session_state.losses
         values |= self.chain.servos.figures()

@@ -51,9 +51,9 @@ class Faults:
         """Return the last fault of an input as text; empty if it had none since `list_recent` dropped the old ones."""
         return self._last.get(about, (0.0, ""))[1]
 
-    def counts(self) -> dict[str, int]:
+    def counts(self, prefix: str = "faults of ") -> dict[str, int]:
         """Return the number of faults of each input so far, as diagnostic values."""
-        return {f"faults of {about}": count for about, count in self._counts.items()}
+        return {f"{prefix}{about}": count for about, count in self._counts.items()}
 
 
 def find_stamp_refusal(age: float, limit: float) -> str:

@@ -20,7 +20,7 @@ import math
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hexapod_dynamics.errors import DeviceError, HexapodError, shorten, suggest
@@ -119,6 +119,13 @@ def publishers(node: Node, topic: str) -> list[str]:
     return sorted(_named(info) for info in node.get_publishers_info_by_topic(topic))
 
 
+def name_sources(infos: Iterable[TopicEndpointInfo]) -> list[str]:
+    """Return the full names of the nodes of some publishers, each once: a node that was started again has two for a
+    while, and one that no node has announced yet has no name.
+    """
+    return sorted({_named(info) for info in infos if info.node_name != UNKNOWN})
+
+
 def _named(info: TopicEndpointInfo) -> str:
     """Return the full name of an endpoint's node, or its GUID where no node has announced it."""
     if info.node_name == UNKNOWN:
@@ -152,8 +159,7 @@ class PublisherCheck:
     def _check(self, subscription: Subscription) -> str:
         topic, wanted = subscription.topic_name, type_name(cast("type", subscription.msg_type))
         infos = self._node.get_publishers_info_by_topic(topic)
-        sources = sorted({_named(info) for info in infos if info.node_name != UNKNOWN})
-        if wanted in OF_ONE and len(sources) > 1:
+        if wanted in OF_ONE and len(sources := name_sources(infos)) > 1:
             return f"{topic} has {len(sources)} publishers, {', '.join(sources)}: end all but one"
         for info in infos:
             who = f"{topic}: {_named(info)}"

@@ -62,7 +62,7 @@ def run_together(node_classes: Sequence[type[GuardedNode]], args: list[str] | No
         end_nodes(nodes)
     with limit_shutdown():
         rclpy.try_shutdown()
-    if isinstance(failure, HexapodError) and start.is_launched():
+    if isinstance(failure, HexapodError) and start.launch_process():
         time.sleep(REFUSED_PAUSE)
     elif not nodes and failure is None:
         start.wait_where_respawned()  # because the next start would be refused, too
@@ -113,7 +113,7 @@ def run_nodes(nodes: list[GuardedNode]) -> int:
     except Exception:  # printed first, so that the log names the cause whatever the end brings
         traceback.print_exc()
         failed = True
-    return int(not end_nodes(nodes, will_restart=failed or start.is_launched()) or failed)
+    return int(not end_nodes(nodes, will_restart=failed or start.launch_process() != 0) or failed)
 
 
 def spin(nodes: list[GuardedNode]) -> None:

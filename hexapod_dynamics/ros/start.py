@@ -79,11 +79,6 @@ def defer_signals() -> None:
     _running = True
 
 
-def is_launched() -> bool:
-    """Whether a launch process started this process."""
-    return _launch != 0
-
-
 def launch_process() -> int:
     """Process id of the launch process that started this process, 0 if none has."""
     return _launch
@@ -136,7 +131,7 @@ def _names(program: str, given: Sequence[str]) -> list[str]:
     unknown = [name for name in own if name not in NODES]
     if unknown:
         sys.exit(f"{program}: no node {unknown[0]!r}; there are {', '.join(NODES)}")
-    return own
+    return list(dict.fromkeys(own))  # a name that is given twice is one node: two gaits would command one body
 
 
 def _make_entry(program: str, default: Sequence[str]) -> Callable[..., None]:

@@ -12,9 +12,11 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.topics import TopicServos
+from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import PublisherCheck
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
@@ -48,6 +50,11 @@ def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
     node.destroy_publisher(publishers[2])  # two of one node are no contradiction: it may have been started again
     wait_until(lambda: not told(), 10, told)
     node.destroy_node()
+
+
+def test_two_nodes_of_one_name_in_one_process_are_two_sources_of_commands(probe):
+    assert source_name(probe.node) != source_name(probe.node)
+    assert start._names(start.COMPANIONS, ["gait", "gait", "--ros-args"]) == ["gait"]
 
 
 def test_joint_states_of_another_driver_are_received_with_either_reliability(probe):

@@ -10,12 +10,13 @@ import pytest
 from support.driver_session import HERE, MAP, NAMES, Servos, waving
 from support.machine_load import busy
 from support.programs import python
-from support.ros_session import Process, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.devices.serial_device import BusFaults
 from hexapod_dynamics.drivers.stop_request import request_stop
 from sensor_msgs.msg import JointState, Joy
+from std_msgs.msg import Bool
 
 COUNT = 0.0042  # [rad]
 SESSION = uuid.uuid4().hex
@@ -181,14 +182,16 @@ def test_commands_that_waited_while_the_process_was_stopped_are_not_followed(rob
 
 
 def test_a_second_publisher_is_named_and_nobody_moves_the_robot(probe, robot, servos, commands):
-    other = probe.node.__class__("stranger")
+    other, following = probe.node.__class__("stranger"), probe.hear(Bool, "servos/following", LATCHED)
     publisher = other.create_publisher(JointState, "joint_commands", 10)
     servos.says(DiagnosticStatus.ERROR, "2 publishers, /probe, /stranger: one moves the robot")
     commands.pose = HERE + 0.3
     assert robot.stays(0.5)
+    assert not following[-1][1].data, "models that move on would take the joints for blocked"
     other.destroy_publisher(publisher)
     other.destroy_node()
     wait_until(lambda: np.allclose(robot.pose, HERE + 0.3, atol=COUNT), 20, "one is left, and is followed")
+    assert following[-1][1].data
 
 
 def test_a_second_source_with_a_name_is_refused_while_the_first_goes_on(probe, robot, servos, commands):
