@@ -3,14 +3,11 @@
 Beside a walk.launch.py that runs: ros2 launch hexapod_dynamics joystick.launch.py
 """
 
-import os
-
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from hexapod_dynamics.ros.launch_process import refuse_undeclared
+from hexapod_dynamics.ros.launch_process import find_missing, refuse_undeclared
 
 NEEDED = ("joy", "teleop_twist_joy")
 ARGUMENTS = [
@@ -44,16 +41,8 @@ def number(given, name, kind):
 def nodes(context):
     """Return the nodes, or a message that names what is not installed."""
     own = context.launch_configurations["pad"] == "board"
-    missing = []
-    for package in NEEDED[own:]:
-        try:
-            get_package_prefix(package)
-        except PackageNotFoundError:
-            missing.append(package)
-    if missing:
-        distro = os.environ.get("ROS_DISTRO", "humble")
-        packages = " ".join(f"ros-{distro}-{name.replace('_', '-')}" for name in missing)
-        return [LogInfo(msg=f"joystick: {', '.join(missing)} not installed; sudo apt install {packages}")]
+    if missing := find_missing(NEEDED[own:]):
+        return [LogInfo(msg=f"joystick: {missing}")]
     given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
     speed, turn = (number(given, name, float) for name in ("speed", "turn"))
     teleop = {

@@ -5,17 +5,14 @@
 docs/foreign.md says which component is for what.
 """
 
-import os
-import tempfile
-
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
+from ament_index_python.packages import get_package_share_directory
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.ros.launch_process import refuse_undeclared
+from hexapod_dynamics.ros.launch_process import find_missing, refuse_undeclared, write_file
 
 PACKAGE = "hexapod_dynamics"
 COMPONENTS = ("mock", "topic_based", "joint_state_topic", "mujoco")
@@ -52,26 +49,15 @@ def nodes(context):
     from hexapod_dynamics.robot import Robot
     from hexapod_dynamics.robot.ros2_control import BROADCASTER, CONTROLLERS, add_ros2_control, controllers_yaml
 
-    missing = []
-    for package in NEEDED:
-        try:
-            get_package_prefix(package)
-        except PackageNotFoundError:
-            missing.append(package)
-    if missing:
-        distro = os.environ.get("ROS_DISTRO", "humble")
-        raise RuntimeError(
-            f"ros2_control: {', '.join(missing)} not installed; sudo apt install ros-{distro}-ros2-control "
-            f"ros-{distro}-ros2-controllers, and source your ROS 2 again"
-        )
+    if missing := find_missing(NEEDED, ["ros2_control", "ros2_controllers"]):
+        raise RuntimeError(f"ros2_control: {missing}, and source your ROS 2 again")
     given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
     try:
         robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
         urdf = add_ros2_control(robot.to_urdf(), robot, given["component"])
     except (HexapodError, OSError) as error:
         raise RuntimeError(str(error)) from None
-    with tempfile.NamedTemporaryFile("w", prefix="hexapod_controllers_", suffix=".yaml", delete=False) as file:
-        file.write(controllers_yaml(robot))
+    file = write_file(controllers_yaml(robot), ".yaml")
     name = CONTROLLERS[given["command_interface"]][0]
     walk = f"{get_package_share_directory(PACKAGE)}/launch/walk.launch.py"
     return [
@@ -80,7 +66,7 @@ def nodes(context):
             package="controller_manager",
             executable="ros2_control_node",
             output="screen",
-            parameters=[{"robot_description": urdf}, file.name],
+            parameters=[{"robot_description": urdf}, file],
             remappings=[
                 ("~/robot_description", "/robot_description"),
                 ("/forward_position_controller/commands", "/commands"),

@@ -1,15 +1,13 @@
 """Shows a robot that walks in RViz: ros2 launch hexapod_dynamics rviz.launch.py, or rviz:=true of walk.launch.py."""
 
-import os
-import tempfile
 from pathlib import Path
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
-from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-from hexapod_dynamics.ros.launch_process import refuse_undeclared
+from ament_index_python.packages import get_package_share_directory
+from hexapod_dynamics.ros.launch_process import find_missing, refuse_undeclared, write_file
 
 ARGUMENTS = [DeclareLaunchArgument("namespace", default_value="", description="namespace of the robot to show")]
 
@@ -17,12 +15,8 @@ ARGUMENTS = [DeclareLaunchArgument("namespace", default_value="", description="n
 def rviz(context):
     """Return the node rviz2, or a message that tells how to install it."""
     namespace = context.launch_configurations["namespace"]
-    try:
-        get_package_share_directory("rviz2")
-    except PackageNotFoundError:
-        package = f"ros-{os.environ.get('ROS_DISTRO', 'humble')}-rviz2"
-        text = f"rviz2 is not installed; sudo apt install {package}, or use view:=true of walk.launch.py"
-        return [LogInfo(msg=text)]
+    if missing := find_missing(["rviz2"]):
+        return [LogInfo(msg=f"{missing}, or use view:=true of walk.launch.py")]
     config = Path(get_package_share_directory("hexapod_dynamics"), "config", "hexapod.rviz")
     arguments = ["-d", configuration(config, namespace)]
     return [Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments)]
@@ -37,9 +31,7 @@ def configuration(config, namespace):
     for setting, value in (("Fixed Frame", "odom"), ("Target Frame", "base_link"), ("TF Prefix", "predicted")):
         text = text.replace(f"{setting}: {value}\n", f"{setting}: {prefix}/{value}\n")
     text = text.replace('TF Prefix: ""\n', f"TF Prefix: {prefix}\n")
-    with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".rviz", delete=False) as copy:
-        copy.write(text)
-    return copy.name
+    return write_file(text, ".rviz")
 
 
 def generate_launch_description():

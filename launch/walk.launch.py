@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import uuid
 
 import launch.logging
@@ -20,7 +19,7 @@ from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError, parse_number
 from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import launch_process
-from hexapod_dynamics.ros.launch_process import refuse_undeclared
+from hexapod_dynamics.ros.launch_process import refuse_undeclared, write_file
 from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, check_session, device_directory, forget_session, make_directory
@@ -272,10 +271,10 @@ def checked_robot(given, lost):
     return faults, truth.describe()
 
 
-def forget(session):
+def forget(session, namespace):
     """Delete what the nodes stored for a respawn in this launch, which has ended."""
     try:
-        forget_session(session)
+        forget_session(session, namespace)
     except (HexapodError, OSError) as error:
         sys.stderr.write(f"the stored state of this launch cannot be deleted: {error}\n")
 
@@ -292,7 +291,7 @@ def claim_robot(namespace):
     claim = PortClaim(directory / "launch", session, who="launch of this robot")
     claim.name("")
     CLAIMS.append(claim)  # held until this process ends
-    atexit.register(forget, session)
+    atexit.register(forget, session, namespace)
     return session
 
 
@@ -414,10 +413,7 @@ def parameter_file(nodes, namespace):
     counts more than those of other files.
     """
     sections = {f"{namespace}/{node}": {"ros__parameters": values} for node, values in nodes.items() if values}
-    with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".yaml", delete=False) as file:
-        json.dump(sections, file)  # JSON is YAML
-    atexit.register(os.unlink, file.name)
-    return file.name
+    return write_file(json.dumps(sections), ".yaml")  # JSON is YAML
 
 
 def generate_launch_description():

@@ -1,4 +1,5 @@
-"""What runs in the process of `ros2 launch`: the check of its arguments, and the stop by the space bar.
+"""What runs in the process of `ros2 launch`: the check of its arguments and of packages that it needs, files of its
+own, and the stop by the space bar.
 
 `ros2 launch` ignores launch arguments that a launch file does not declare without a word; here they are refused.
 
@@ -18,14 +19,17 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from hexapod_dynamics.drivers.stop_request import request_stop, resume_command
 from hexapod_dynamics.errors import suggest
 
@@ -114,10 +118,18 @@ def stop_robot(namespace: str) -> str:
 
 
 def _stop_all(say: Callable[[str], object]) -> None:
-    for namespace in _Launch.namespaces:
+    """Stop all robots at the same time: one that does not answer delays no other stop."""
+
+    def stop(namespace: str) -> None:
         of = f" of {namespace}" if namespace else ""
         ends = f"`ros2 run hexapod_dynamics {resume_command(namespace)}` ends it"
         say(f"space bar, emergency stop{of}: {stop_robot(namespace)}; {ends}")
+
+    stops = [threading.Thread(target=stop, args=(namespace,)) for namespace in _Launch.namespaces]
+    for each in stops:
+        each.start()
+    for each in stops:
+        each.join()
 
 
 def listen(namespace: str, say: Callable[[str], object]) -> bool:
@@ -169,3 +181,26 @@ def refuse_undeclared(arguments: Sequence[DeclareLaunchArgument], file: str) -> 
             )
 
     return OpaqueFunction(function=check)
+
+
+def find_missing(packages: Sequence[str], install: Sequence[str] = ()) -> str:
+    """Return which of some ROS packages are not installed, with the command that installs them, or those that are named
+    as `install`; empty if all are.
+    """
+    missing = []
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    distro = os.environ.get("ROS_DISTRO", "humble")
+    names = " ".join(f"ros-{distro}-{name.replace('_', '-')}" for name in install or missing)
+    return f"{', '.join(missing)} not installed; sudo apt install {names}" if missing else ""
+
+
+def write_file(text: str, suffix: str) -> str:
+    """Write a file for processes of this launch, and return its path; it is deleted when the launch ends."""
+    with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=suffix, delete=False) as file:
+        file.write(text)
+    atexit.register(Path(file.name).unlink, missing_ok=True)
+    return file.name

@@ -2,7 +2,9 @@
 
 import os
 import re
+import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +17,9 @@ from support.ros_session import Process, wait_until
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from hexapod_dynamics.drivers.simulated_port import PortClaim
+from hexapod_dynamics.drivers.stop_request import socket_path
+from hexapod_dynamics.drivers.stop_socket import StopSocket
+from hexapod_dynamics.ros import launch_process
 from hexapod_dynamics.runtime_directory import device_directory
 
 pytestmark = pytest.mark.usefixtures("domain")
@@ -159,7 +164,6 @@ def test_rviz_shows_the_frames_of_the_namespace():
     assert launch_file.configuration(config, "") == config
     copy = Path(launch_file.configuration(config, "/left"))
     manager = yaml.safe_load(copy.read_text())["Visualization Manager"]
-    copy.unlink()
     assert manager["Global Options"]["Fixed Frame"] == "left/odom"
     assert manager["Views"]["Current"]["Target Frame"] == "left/base_link"
     prefixes = [d["TF Prefix"] for d in manager["Displays"] if "TF Prefix" in d]
@@ -184,7 +188,7 @@ def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts(exe
 @pytest.mark.parametrize(
     "file, missing, packages",
     [
-        ("rviz", "rviz2 is", "rviz2"),
+        ("rviz", "rviz2", "rviz2"),
         ("joystick", "joy, teleop_twist_joy", "joy teleop-twist-joy"),
         ("ros2_control", "controller_manager,.*joint_trajectory_controller", "ros2-control ros2-controllers"),
     ],
@@ -200,6 +204,20 @@ def test_what_is_not_installed_is_named_with_its_install_line(execute, tmp_path,
         text = str(error)
     install = "sudo apt install " + " ".join(f"ros-jazzy-{name}" for name in packages.split())
     assert re.search(f"{missing} not installed", text) and install in text, text
+
+
+def test_the_space_bar_stops_a_robot_though_another_one_of_the_launch_hangs(monkeypatch):
+    """Its stop came when the other's had failed, after seconds."""
+    monkeypatch.setattr(launch_process._Launch, "namespaces", ["hangs", "works"])
+    stopped, other = threading.Event(), StopSocket(socket_path("works"), lambda: (stopped.set() or True, "stopped"))
+    with socket.socket(socket.AF_UNIX) as hanging:
+        hanging.bind(socket_path("hangs"))
+        hanging.listen()
+        bar = threading.Thread(target=launch_process._stop_all, args=(print,))
+        bar.start()
+        assert stopped.wait(2.0)
+    bar.join()
+    other.close()
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.7])
@@ -260,6 +278,12 @@ def test_both_nodes_start_with_namespace_axes_and_speeds(pads):
     assert len(started) == 2 and "joy_node" in started[0] + started[1] and "teleop_node" in started[0] + started[1]
     for words in ("device_id: 1", "scale_linear.x: 0.1", "scale_angular.yaw: 0.4", "require_enable_button: true"):
         assert words in output, output
+
+
+def test_a_file_that_a_launch_has_made_is_gone_with_it(tmp_path):
+    rviz = make_stand_ins(tmp_path, {"rviz2": ["rviz2"]})
+    _, output = launched("rviz", "namespace:=left", TMPDIR=str(tmp_path), **rviz)
+    assert "process started" in output and not list(tmp_path.glob("hexapod_*")), output
 
 
 @pytest.mark.parametrize("wrong", ["speed:=fast", "turn:=-1", "device:=x", "enable_button:=1.5"])
