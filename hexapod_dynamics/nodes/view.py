@@ -11,6 +11,8 @@ import re
 import threading
 import time
 import traceback
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +39,7 @@ from visualization_msgs.msg import MarkerArray
 
 WAITING = "waiting for the robot: neither predicted_state nor simulator/odom is published (same ROS_DOMAIN_ID?)"
 STOPPED = 'EMERGENCY STOP: the pose is frozen until "allow motion"'
-TELL_EVERY = 12  # pictures between two updates of what the panel says
+TELL_EVERY = 0.5  # [s] between two updates of what the panel says
 
 
 class View(GuardedNode):
@@ -155,22 +157,23 @@ class View(GuardedNode):
         return read_values(message.new_parameters) if message is not None else {}
 
     def _draw_all(self) -> None:
-        ticks, due = 0, time.monotonic()
+        ticks, begin = 0, time.monotonic()
         while not self._closing.is_set():
-            due = max(due + self._period, time.monotonic())
+            begin = max(begin + self._period, time.monotonic())
             try:
+                due = partial(is_due, ticks, self._period)
                 self._picture.update()
-                if ticks % 5 == 0:
+                if due(0.2):
                     self._sample()
-                if ticks % TELL_EVERY == 0:
+                if due(TELL_EVERY):
                     self._note_events()
                 if self._server.get_clients():
                     with self._server.atomic():
-                        self._draw(ticks)
+                        self._draw(due)
             except Exception as error:  # the page and the diagnostics report it; the next message is drawn
                 self._report_failure(error)
             ticks += 1
-            self._closing.wait(due - time.monotonic())
+            self._closing.wait(begin - time.monotonic())
 
     def _report_failure(self, error: Exception) -> None:
         """Report on the page and in the log that the drawing failed; the node ends if the page cannot show it."""
@@ -201,10 +204,10 @@ class View(GuardedNode):
         }
         return ("error", failed.replace("*", ""), values) if failed else ("ok", "shown in the browser", values)
 
-    def _draw(self, ticks: int) -> None:
+    def _draw(self, due: Callable[[float], bool]) -> None:
         panel, picture = self._panel, self._picture
         picture.draw(
-            ticks,
+            due,
             ago=panel.picture_age,
             follows=panel.follows.value,
             support=self._support is not None,
@@ -212,7 +215,7 @@ class View(GuardedNode):
         )
         self._page.title = self._robot_title(picture.robot.robot_name)
         panel.title(self._page.title)
-        if ticks % TELL_EVERY == 0:
+        if due(TELL_EVERY):
             self._update_panel()
 
     def _describe_gait(self) -> str:
@@ -274,6 +277,11 @@ class View(GuardedNode):
         if gait is not None:
             self._events.note(at, "gait", gait.message)
         self._events.note(at, "emergency stop", "on" if self._stopped else "off")
+
+
+def is_due(ticks: int, period: float, every: float) -> bool:
+    """Whether what is to be done `every` so many seconds is done with picture number `ticks`, one in `period` [s]."""
+    return ticks % max(1, round(every / period)) == 0
 
 
 def _entry(status: DiagnosticStatus) -> Entry:

@@ -77,9 +77,10 @@ class Picture:
             self.now = Sample(time.monotonic(), place, turn, _positions(joints), urdf, true is not None)
             self.past.add(self.now)
 
-    def draw(self, ticks: int, *, ago: float, follows: bool, support: bool, names: bool) -> None:
-        """Draw picture number `ticks`, of the state `ago` [s] earlier; optionally centred on the robot, with
-        support, names and trail.
+    def draw(self, due: Callable[[float], bool], *, ago: float, follows: bool, support: bool, names: bool) -> None:
+        """Draw the state `ago` [s] earlier; optionally centred on the robot, with support, names and trail.
+
+        due(every): whether what is drawn every so many seconds is drawn now.
         """
         urdf, predicted = self._descriptions()
         if predicted:
@@ -101,14 +102,14 @@ class Picture:
                 self._surroundings.follow(sample.position[:2])
         self._place_ghost(past)
         # The browser processes new shapes more slowly than new poses: they are not drawn in every picture.
-        if ticks % 3 == 0:
+        if due(0.12):
             self._draw_support(support and past is None)
-        if ticks % 5 == 0:
+        if due(0.2):
             path = self._newest.get("predicted_path", SILENT_AFTER) if past is None and not self.hidden else None
             points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
             self._surroundings.draw_path(points)
             self._draw_trail(names)
-        if ticks % 12 == 0 and shown is not None:
+        if due(0.5) and shown is not None:
             message = self._newest.get("simulator/truth") if self.simulated else None
             text = message.data if message is not None else ""
             if text != self._truth:

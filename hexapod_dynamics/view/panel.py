@@ -71,7 +71,7 @@ class LivePlots:
     def __init__(self, gui: viser.GuiApi) -> None:
         from viser import uplot
 
-        self._data: deque[tuple[float, ...]] = deque(maxlen=150)  # five a second
+        self._data: deque[tuple[float, ...]] = deque(maxlen=150)  # five a second, or as many as pictures
         start = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
         self._handles = [
             gui.add_uplot(
