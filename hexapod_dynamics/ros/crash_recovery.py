@@ -157,7 +157,7 @@ class SessionState:
             self._disk.start()
 
     def wait_until_stored(self) -> Future:
-        """Return a Future to `await` in a callback of a service: `wait`, in another thread where there is need to wait."""
+        """Return a Future to `await` in a callback of a service: `wait`, in another thread unless all is stored."""
         with self._changed:
             if self._written < self._posted:
                 return call_in_thread(self._node, self.wait)
