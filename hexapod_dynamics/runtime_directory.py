@@ -75,12 +75,7 @@ def make_directory(path: str | Path, setting: str) -> Path:
 
 def ros_domain() -> int:
     """Number of the ROS domain: $ROS_DOMAIN_ID, else 0. Raises UnsafePathError if it is no number from 0 to 232."""
-    return check_domain(os.environ.get(DOMAIN, "").strip() or "0")
-
-
-def check_domain(value: str | int) -> int:
-    """Return the number of a ROS domain given as text or number; raises UnsafePathError if it is not a valid one."""
-    text = str(value)
+    text = os.environ.get(DOMAIN, "").strip() or "0"
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= MOST_DOMAIN):
         raise UnsafePathError(f"{DOMAIN} is {_shorten(text)}: give a whole number from 0 to {MOST_DOMAIN}")
     return int(text)
@@ -112,21 +107,20 @@ def forget_session(session: str, namespace: str = "/") -> None:
             file.unlink(missing_ok=True)
 
 
-def device_directory(namespace: str = "/", domain_id: str | int | None = None) -> Path:
-    """Directory of the simulated devices; it is created if missing, and no other user can write to it.
+def device_directory(namespace: str = "/") -> Path:
+    """Directory of the simulated devices in this ROS domain; it is created if missing, and no other user can write to
+    it.
 
-    domain_id defaults to the environment's ROS_DOMAIN_ID (0 without one). Raises UnsafePathError if domain_id is
-    not a domain number, or if another user could have put the devices there.
+    Raises UnsafePathError as `ros_domain`, or if another user could have put the devices there.
     """
     from pathlib import Path
 
-    return Path(device_path(namespace, domain_id))
+    return Path(device_path(namespace))
 
 
-def device_path(namespace: str = "/", domain_id: str | int | None = None) -> str:
+def device_path(namespace: str = "/") -> str:
     """Return `device_directory` as text, without importing anything."""
-    number = ros_domain() if domain_id is None else check_domain(domain_id)
-    inner = namespace.strip("/").replace("/", ".")
+    number, inner = ros_domain(), namespace.strip("/").replace("/", ".")
     return private_path(f"{number}.{inner}" if inner else str(number))
 
 

@@ -21,12 +21,12 @@ STOP_BYTE = b"s"
 MAX_ANSWER_SIZE = 4096  # bytes of an answer
 
 
-def socket_path(namespace: str = "", domain_id: str | None = None) -> str:
+def socket_path(namespace: str = "") -> str:
     """Path of the stop socket of a robot; its directory is private to the user.
 
     Raises UnsafePathError where another user could have put a socket there.
     """
-    return os.path.join(device_path(namespace, domain_id), SOCKET)
+    return os.path.join(device_path(namespace), SOCKET)
 
 
 def resume_command(namespace: str = "") -> str:

@@ -22,7 +22,7 @@ from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, check_topic
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, check_topic, stamp_seconds
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from sensor_msgs.msg import Imu, JointState
 
@@ -161,6 +161,6 @@ class DynamicsNode(RobotNode):
             "predictions a second": round(1.0 / self._period, 3),
         }
         if observer.started and now - observer.time <= SILENT_AFTER:  # for displays that show the pose once a second
-            values |= format_pose(self._messages.seconds, observer.position, observer.rotation)
+            values |= format_pose(stamp_seconds(self._messages.stamp), observer.position, observer.rotation)
         self._worst_cost = 0.0
         return level, message, values

@@ -54,7 +54,7 @@ class PredictionMessages:
         self._odometry = Odometry(child_frame_id=base)
         self._odometry.twist.covariance = TWIST_COVARIANCE
         self._path, self._transform = Path(), transform(odom, base)
-        self._stamps, self._nanoseconds = StampConverter(), 0
+        self._stamps = StampConverter()
         self.stamp = Stamp()  # time of the state that was published last, in all messages
         self._path.poses = [PoseStamped() for _ in range(1 + observer.steps_ahead // 2)]
         for message in (self._odometry, self._transform, self._path, *self._path.poses):
@@ -89,18 +89,13 @@ class PredictionMessages:
         if self._support.topic.has_subscribers(self._observer.time):
             self._support.publish(self.stamp)
 
-    @property
-    def seconds(self) -> float:
-        """Time of the state that was published last, in seconds (float)."""
-        return 1e-9 * self._nanoseconds
-
     def publish(self, torques: np.ndarray | None, ahead: tuple[np.ndarray, np.ndarray, np.ndarray] | None) -> None:
         """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 
         All carry the time of the state. A topic without a subscriber costs nothing.
         """
         at = self._observer.time
-        now = self._nanoseconds = self._stamps.to_nanoseconds(at)
+        now = self._stamps.to_nanoseconds(at)
         self.stamp.sec, self.stamp.nanosec = divmod(now, 1_000_000_000)
         if not self._state_topics:
             # `odom_topic`: the same, by the name that other packages expect.

@@ -128,7 +128,9 @@ class RobotDescription(RobotNode):
         poses = self._pose_links("", stamp)
         messages = list(self._links[""])
         if self._rotation is not None:
-            fill_transform(self._footprint, *find_footprint(self._rotation, self._lowest(self._rotation, poses)), stamp)
+            heights = [float(self._rotation[2] @ pose[:3, 3]) for pose in self._tree.chain(poses).values()]
+            lowest = min(-0.5 * float(self.robot.body.box[2]), *heights)  # a frame's origin, or the body's underside
+            fill_transform(self._footprint, *find_footprint(self._rotation, lowest), stamp)
             messages.append(self._footprint)
         if self._ghost and PREDICTED_PREFIX in self._new:
             self._pose_links(PREDICTED_PREFIX, stamp)
@@ -144,14 +146,6 @@ class RobotDescription(RobotNode):
         for message, pose in zip(self._links[which], poses, strict=True):
             fill_transform(message, pose[:3, 3], pose[:3, :3], stamp)
         return poses
-
-    def _lowest(self, rotation: np.ndarray, poses: np.ndarray) -> float:
-        """Height [m] of the lowest frame, or of the body's underside if that is lower, over base_link's origin."""
-        height, down, chain = -0.5 * float(self.robot.body.box[2]), rotation[2], np.eye(4)
-        for branch, pose in zip(self._tree.branches, poses, strict=True):
-            chain = pose if branch.parent == "base_link" else chain @ pose
-            height = min(height, float(down @ chain[:3, 3]))
-        return height
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         published, self._published = self._published, False

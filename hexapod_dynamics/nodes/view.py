@@ -248,7 +248,7 @@ class View(GuardedNode):
         found = self._picture.now is not None
         if not found:
             state = f"**robot lost**: no pose for {SILENT_AFTER:.0f} s" if self._met else WAITING
-        elif not self._picture.robot.has_robot:
+        elif not self._picture.robot.urdf:
             state = "no robot_description yet: is the node robot_description running?"
         else:
             state = "*connected*"  # emphasised: a page that has lost the view hides it
@@ -290,10 +290,9 @@ def _entry(status: DiagnosticStatus) -> Entry:
         probability = float(values.get("probability", "nan"))
     except ValueError:
         probability = math.nan
-    level = status.level if isinstance(status.level, int) else status.level[0]
-    state = {0: "possible", 1: "suspected"}.get(level, "declared")
+    states = {DiagnosticStatus.OK: "possible", DiagnosticStatus.WARN: "suspected"}
     probability = probability if math.isfinite(probability) else 0.0
-    return Entry(status.name, probability, values.get("evidence", ""), state)
+    return Entry(status.name, probability, values.get("evidence", ""), states.get(status.level, "declared"))
 
 
 def describe_command(text: str) -> str:

@@ -58,9 +58,9 @@ class RosCommands:
         self.stopped = False  # whether the emergency stop is on
         self.answer = ""
         self._emergency = node.create_client(SetBool, "emergency_stop")
-        self._declare = node.create_client(SetParametersAtomically, "set_morphology")
+        services = ("set_morphology", "simulator/set_damage")
+        self._damage = {name: node.create_client(SetParametersAtomically, name) for name in services}
         self._gait = {name: node.create_client(Trigger, name) for name in ("stand", "sit", "get_up")}
-        self._break = node.create_client(SetParametersAtomically, "simulator/set_damage")
         self._push = node.create_publisher(Wrench, "simulator/push", 1)
         self._put = node.create_publisher(Quaternion, "simulator/set_attitude", 1)
 
@@ -91,13 +91,9 @@ class RosCommands:
         self._seat.stand()
         self._call(self._emergency, SetBool.Request(data=engaged), lambda r: (r.success, r.message))
 
-    def break_part(self, values: Mapping[str, bool | float]) -> None:
-        """Call simulator/set_damage."""
-        self._set(self._break, values)
-
-    def declare(self, values: Mapping[str, bool | float]) -> None:
-        """Call set_morphology."""
-        self._set(self._declare, values)
+    def change(self, service: str, values: Mapping[str, bool | float]) -> None:
+        """Call a service for damage, "set_morphology" or "simulator/set_damage"."""
+        self._call(self._damage[service], request_of(values), lambda r: (r.result.successful, r.result.reason))
 
     def push(self, sideways: float) -> None:
         """Push the simulated robot to its left (positive) or right with this force [N], for a moment."""
@@ -108,9 +104,6 @@ class RosCommands:
     def put(self, roll: float) -> None:
         """Put the simulated robot at rest on level ground with a roll angle [rad]: 0 upright, pi on its back."""
         self._put.publish(Quaternion(x=math.sin(roll / 2), w=math.cos(roll / 2)))
-
-    def _set(self, client: Client, values: Mapping[str, bool | float]) -> None:
-        self._call(client, request_of(values), lambda r: (r.result.successful, r.result.reason))
 
     def _call(self, client: Client, request: object, read: Callable[..., tuple[bool, str]]) -> None:
         if not client.service_is_ready():

@@ -115,7 +115,11 @@ class LinkTree:
 
     def base_poses(self, q: np.ndarray) -> dict[str, NDArray[np.float64]]:
         """Poses {frame: (4, 4)} of all frames in base_link."""
+        return self.chain(self.poses(q))
+
+    def chain(self, poses: np.ndarray) -> dict[str, NDArray[np.float64]]:
+        """Poses {frame: (4, 4)} in base_link of the frames whose `poses` in their parents are (m, 4, 4)."""
         done = {"base_link": np.eye(4)}
-        for branch, in_parent in zip(self.branches, self.poses(q), strict=True):
+        for branch, in_parent in zip(self.branches, poses, strict=True):
             done[branch.child] = done[branch.parent] @ in_parent
         return done

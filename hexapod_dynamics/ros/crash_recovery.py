@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 CHECK_PERIOD = 0.4  # [s] between two checks of the file, and between two attempts to write
 PATIENCE = 2.0  # [s] for which a caller waits for the disk
-LATE_TEXT = f"it is not on the disk after {PATIENCE:g} s"
 
 
 class SessionState:
@@ -141,7 +140,7 @@ class SessionState:
             number = self._posted
             done = self._changed.wait_for(lambda: self._written >= number, PATIENCE)
         if not done:
-            self._fail(f"{self._place}: {LATE_TEXT}")
+            self._fail(f"{self._place}: it is not on the disk after {PATIENCE:g} s")
         return self.failure
 
     def post(self, values: Mapping[str, object]) -> None:

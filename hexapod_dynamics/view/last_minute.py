@@ -65,7 +65,7 @@ class LastMinute:
         that was shown was another one.
         """
         last = self._samples[-1]
-        then = min(self._samples, key=lambda sample: abs(last.time - over - sample.time))
+        then = self.find(last.time - over) or last
         passed = last.time - then.time
         if passed < 0.8 * over or then.simulated != last.simulated:
             return math.nan

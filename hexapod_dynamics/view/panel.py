@@ -235,9 +235,10 @@ class Panel:
             ):
                 gui.add_button(label).on_click(lambda _, act=act, how=how: act(how))
         self._world.visible = False
-        self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
+        broken, declared = (partial(commands.change, name) for name in ("simulator/set_damage", "set_morphology"))
+        self.simulated = PartsFolder(gui, "break the simulated robot", broken, expand=True)
         self.simulated.folder.visible = False  # until there is one
-        self.declared = PartsFolder(gui, "declare to the software", commands.declare, expand=False)
+        self.declared = PartsFolder(gui, "declare to the software", declared, expand=False)
         with gui.add_folder("picture"):
             self.shows_support, self.follows, self.shows_names, self._dark = (
                 gui.add_checkbox(label, label != "dark", hint=hint) for label, hint in PICTURE_BOXES.items()

@@ -53,7 +53,7 @@ class Playback:
         self._text = self.server.gui.add_markdown("")
         self._slider.on_update(lambda event: self.draw(self._slider.value) if event.client is not None else None)
         self._closed, self._drawing = threading.Event(), threading.Lock()
-        self._player: threading.Thread | None = None
+        self.player: threading.Thread | None = None  # that plays, None if the caller does
         self.draw(begin)
 
     def draw(self, t: float) -> None:
@@ -84,16 +84,11 @@ class Playback:
                 self._slider.value = following if following < self._log.time[-1] else float(self._log.time[0])
                 self.draw(self._slider.value)
 
-    def play_beside(self) -> None:
-        """Play in a thread of its own, until `close()`."""
-        self._player = threading.Thread(target=self.play, daemon=True)
-        self._player.start()
-
     def close(self) -> None:
         """End the playing, then the server."""
         self._closed.set()
-        if self._player is not None:
-            self._player.join()
+        if self.player is not None:
+            self.player.join()
         self._page.stop()
 
     def _repr_html_(self) -> str:
@@ -130,5 +125,6 @@ def show(
         except KeyboardInterrupt:
             playback.close()
     else:
-        playback.play_beside()
+        playback.player = threading.Thread(target=playback.play, daemon=True)
+        playback.player.start()
     return playback

@@ -72,9 +72,8 @@ class Record:
 
     def __repr__(self) -> str:
         """Tell what is in it, not its numbers."""
-        parts = [self.true, self.predicted, self.measured, self.commanded, self.foot_forces]
-        names = ("true", "predicted", "measured", "commanded", "foot_forces")
-        counts = [f"{name} {len(part.time)}" for name, part in zip(names, parts, strict=True) if part is not None]
+        parts = {name: getattr(self, name) for name in ("true", "predicted", "measured", "commanded", "foot_forces")}
+        counts = [f"{name} {len(part.time)}" for name, part in parts.items() if part is not None]
         return f"Record({self.robot!r}, {', '.join([*counts, f'events {len(self.events)}'])})"
 
     def find_standing(self) -> tuple[Array, NDArray[np.bool_]] | None:

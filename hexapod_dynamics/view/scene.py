@@ -105,7 +105,7 @@ class RobotFigure:
         """
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self.robot_name, self.reach = "", JETHEXA_REACH  # in its URDF; [m] the JetHexa's until there is a robot
-        self._text = ""  # its URDF
+        self.urdf = ""  # which it shows
         self.base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, tuple[TreeLink, viser.FrameHandle]] = {}  # by joint
         self._handles: list[viser.SceneNodeHandle] = []
@@ -119,22 +119,17 @@ class RobotFigure:
         for label in self._labels:
             label.visible = yes
 
-    @property
-    def has_robot(self) -> bool:
-        """Whether it has got a URDF."""
-        return bool(self._text)
-
     def load(self, text: str) -> None:
         """Show a URDF of boxes, cylinders and spheres; the same text again changes nothing. Meshes from files are
         skipped. HexapodError if it is not a URDF.
         """
-        if text == self._text:
+        if text == self.urdf:
             return
         name, tree = read_description(text)
         for handle in reversed(self._handles):
             handle.remove()
         self._handles, self._labels, self._frames, self._values = [], [], {}, {}
-        self._text, self.robot_name, self.reach = text, name, compute_reach(tree) or self.reach  # a body has none
+        self.urdf, self.robot_name, self.reach = text, name, compute_reach(tree) or self.reach  # a body has none
         scene, links = self._server.scene, tree.list_subtree()
         paths = {tree.name: f"{WORLD}/{self._name}/{tree.name}"}
         self._handles.append(scene.add_frame(paths[tree.name], show_axes=False))

@@ -278,7 +278,6 @@ def test_nobody_waits_for_a_call_that_is_dropped_or_was_never_made():
     waiting.join(5.0)
     goes_on.set()
     assert not waiting.is_alive()
-    worker.close()
 
 
 PACKAGE = Path(background.__file__).parents[1]

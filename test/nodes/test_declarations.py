@@ -112,22 +112,19 @@ def test_a_lock_whose_reading_flips_is_one_decision(node):
     assert not node.waited_for
 
 
-def test_what_the_service_says_beside_its_consent_is_a_warning(node, declarations):
+def test_what_the_service_says_beside_its_consent_is_a_warning_and_a_refusal_an_error(node, declarations):
     node.answer(node.futures[0], successful=True, reason="a restart of this node would lose the declared damage")
     assert "would lose the declared damage" in node.log.warning.call_args.args[0]
     assert not node.log.error.called and not node.waited_for
-
-
-def test_a_refusal_and_a_missing_service_are_errors(node, declarations):
-    node.answer(node.futures[0], successful=False, reason="restore LM first")
+    declarations.declare(RM, 1.0)
+    node.answer(node.futures[1], successful=False, reason="restore LM first")
     assert "RM missing is refused: restore LM first" in node.log.error.call_args.args[0]
     node.ready = False
-    declarations.declare(RM, 1.0)
+    declarations.declare(RM, 2.0)
     declarations.update(9 * LATE)
-    assert len(node.futures) == 1 and "no service set_morphology" in node.log.error.call_args.args[0]
+    assert len(node.futures) == 2 and "no service set_morphology" in node.log.error.call_args.args[0]
 
 
-pytest.importorskip("diagnostic_msgs")
 ROBOT = Robot.jethexa()
 
 
@@ -159,11 +156,6 @@ def report():
     return PayloadReport(FakeNode(), PayloadWeighing(observer, 0.017, 0.02))
 
 
-@pytest.fixture
-def weighing(report):
-    return report._weighing
-
-
 def estimate(report, payload):
     report._weighing.estimator.estimate = lambda: payload
     report._weighing._adopt()
@@ -177,10 +169,8 @@ def test_the_load_is_published_and_carried_by_model_and_gait(report):
     assert status.message == "carries 0.40 +- 0.05 kg" and status.level == LEVELS["ok"]
     assert float(values["x [mm]"]) == pytest.approx(40.0) and values["cannot tell"] == ""
     assert wrench.force.z == pytest.approx(-0.35 * ROBOT.gravity)
-    assert report._weighing._observer.load.mass == 0.35 and report._weighing._observer.load.moments[:2] == (
-        0.014,
-        -0.007,
-    )
+    load = report._weighing._observer.load
+    assert load.mass == 0.35 and load.moments[:2] == (0.014, -0.007)
     gait = AdaptiveGait().bind(ROBOT)
     control = SimpleNamespace(set_payload=gait.set_payload)
     GaitNode._on_payload(SimpleNamespace(control=control, robot=ROBOT), SimpleNamespace(wrench=wrench))
@@ -200,7 +190,8 @@ def test_the_service_refuses_to_tare_before_anything_is_known(report):
     assert answer.success is False and "needed" in answer.message
 
 
-def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
+def test_a_load_that_was_stored_is_carried_after_a_restart(report):
+    weighing = report._weighing
     weighing.restore(["not", "a", "load"])
     weighing.restore([float("nan"), 0.0, 0.0])
     assert weighing.get_stored() is None
@@ -225,9 +216,9 @@ def windows(weighing, history, seconds, begin, cycles):
     return begin + seconds
 
 
-def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
+def test_the_gait_tells_the_period_while_the_body_sways(report, monkeypatch):
     """A sway for weighing hides the period of the steps in the commands."""
-    history, cycles, now = SimpleNamespace(lag=None, count=0), [], [0.0]
+    weighing, history, cycles, now = report._weighing, SimpleNamespace(lag=None, count=0), [], [0.0]
     monkeypatch.setattr("hexapod_dynamics.nodes.prediction_messages.time.monotonic", lambda: now[0])
     for begin in range(20):  # gait_state comes once a second
         now[0] = float(begin)
@@ -268,55 +259,46 @@ def picture():
     return made
 
 
-def draw(picture, tick, **messages):
+def draw(picture, **messages):
     picture.newest.update({name.replace("__", "/"): message for name, message in messages.items()})
     picture.update()
-    picture.draw(tick, ago=0.0, follows=True, support=True, names=True)
+    picture.draw(lambda every: True, ago=0.0, follows=True, support=True, names=True)
 
 
 def test_force_arrows_are_on_the_body_as_it_was_when_they_were_computed(picture):
-    draw(picture, 1, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
-    draw(picture, 2, predicted_state=odometry(5.02, (0.1, 0.0, 0.12), 0.5))
+    draw(picture, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
+    draw(picture, predicted_state=odometry(5.02, (0.1, 0.0, 0.12), 0.5))
     # The truth is elsewhere, and the prediction has gone on, when the forces of 5.02 s arrive.
     foot = np.array([0.1, 0.0, 0.0]) + Rotation.from_euler("z", 0.5).apply([0.15, 0.1, 0.0])
     truth = odometry(6.0, (3.0, 2.0, 0.11), -1.0)
-    draw(
-        picture,
-        3,
-        predicted_state=odometry(5.3, (0.4, 0.0, 0.12), 0.9),
-        simulator__odom=truth,
-        support=force(5.02, foot),
-    )
+    predicted = odometry(5.3, (0.4, 0.0, 0.12), 0.9)
+    draw(picture, predicted_state=predicted, simulator__odom=truth, support=force(5.02, foot))
     feet, forces = picture._surroundings.draw_forces.call_args.args
     np.testing.assert_allclose(feet, [[0.15, 0.1, -0.12]], atol=1e-9)  # in the body's axes, which carry it
     np.testing.assert_allclose(forces, [[0.0, 0.0, 7.0]], atol=1e-9)
 
 
 def test_a_joint_that_is_not_a_number_keeps_its_pose_and_a_message_of_another_length_is_left_out(picture):
-    draw(picture, 1, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
+    draw(picture, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
     states = JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[np.nan, 0.2])
-    draw(picture, 2, joint_states=states)
+    draw(picture, joint_states=states)
     assert picture.now.joints == {"femur_joint_LF": 0.2}
-    draw(picture, 3, joint_states=JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[0.3]))
+    draw(picture, joint_states=JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[0.3]))
     assert picture.now.joints == {}
 
 
 def test_a_prediction_that_is_far_away_is_said_and_can_be_set_back(picture):
-    draw(
-        picture,
-        1,
-        predicted_state=odometry(5.0, (1.0, 0.0, 0.12), 0.2),
-        simulator__odom=odometry(5.0, (0, 0, 0.1), 0.9),
-    )
+    predicted, truth = odometry(5.0, (1.0, 0.0, 0.12), 0.2), odometry(5.0, (0, 0, 0.1), 0.9)
+    draw(picture, predicted_state=predicted, simulator__odom=truth)
     assert "set it back" in picture.hidden
     picture.set_prediction_back()
-    draw(picture, 2)
+    draw(picture)
     place, rotation = picture.prediction
     assert picture.hidden == ""
     np.testing.assert_allclose(place, [0.0, 0.0, 0.1], atol=1e-9)
     assert rotation.as_euler("zyx")[0] == pytest.approx(0.9)
     ahead = odometry(5.5, 1.0 * np.array([1.0, 0.0, 0.12]) + 0.1 * np.array([np.cos(0.2), np.sin(0.2), 0.0]), 0.2)
-    draw(picture, 3, predicted_state=ahead)  # 10 cm ahead in its own heading
+    draw(picture, predicted_state=ahead)  # 10 cm ahead in its own heading
     np.testing.assert_allclose(picture.prediction[0], [0.1 * np.cos(0.9), 0.1 * np.sin(0.9), 0.1], atol=1e-9)
 
 

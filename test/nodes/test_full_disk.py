@@ -34,24 +34,9 @@ def permitted(tmp_path_factory):
 
 
 def start(name, place, inodes, *arguments):
-    return Process(
-        *UNSHARE,
-        "sh",
-        "-c",
-        script(inodes),
-        str(place),
-        sys.executable,
-        "-m",
-        "hexapod_dynamics.nodes",
-        name,
-        "--ros-args",
-        "-p",
-        "session:=full",
-        *arguments,
-        TMPDIR=str(place),
-        XDG_RUNTIME_DIR=str(place),
-        HEXAPOD_DYNAMICS_RUNTIME=str(place / "run"),
-    )
+    node = (sys.executable, "-m", "hexapod_dynamics.nodes", name, "--ros-args", "-p", "session:=full", *arguments)
+    folders = {"TMPDIR": place, "XDG_RUNTIME_DIR": place, "HEXAPOD_DYNAMICS_RUNTIME": place / "run"}
+    return Process(*UNSHARE, "sh", "-c", script(inodes), str(place), *node, **{k: str(v) for k, v in folders.items()})
 
 
 def test_nodes_go_on_and_the_damage_manager_says_that_it_cannot_keep_damage(probe, tmp_path):

@@ -257,10 +257,7 @@ def test_a_message_that_cannot_be_drawn_is_reported_and_the_drawing_goes_on(prob
         ("127.0.0.1", "http://127.0.0.1:8"),  # a page of another port of this computer
         ("localhost", "http://localhost:8"),
         ("127.0.0.1", "null"),
-        (
-            "rebound.example",
-            "http://rebound.example",
-        ),  # a name that an attacker's name server resolves to this computer
+        ("rebound.example", "http://rebound.example"),  # a name that an attacker's server resolves to this computer
     ],
 )
 def test_a_page_of_anybody_else_gets_nothing(view, host, origin):

@@ -91,13 +91,6 @@ def test_a_node_that_never_reports_is_absent_though_it_is_in_the_graph_again_and
     assert not node._find_absent(node._elapsed())
 
 
-def test_what_a_robot_of_another_namespace_reports_is_not_told_of_this_one(printed):
-    values = [KeyValue(key="emergency stop", value="True")]
-    other = DiagnosticStatus(name="left/servos", level=DiagnosticStatus.ERROR, message="no servo", values=values)
-    text = printed([other], 15.0, [])
-    assert "emergency stop" not in text and "no servo" not in text
-
-
 def test_a_node_that_has_ended_is_starting_for_a_while_then_absent_with_what_to_do(printed):
     text = printed([], 20.0, ["no_such_node"])
     assert text.count(" | starting: no_such_node") == 15 and text.count(" | absent: no_such_node") == 5, text
@@ -176,12 +169,14 @@ def test_a_stop_that_a_person_asked_for_is_no_failure_and_is_told_with_the_comma
     assert walk_status.stop_of(DiagnosticStatus(name="servos", level=level, values=pairs), "a/left") == told
 
 
-def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(printed):
+def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure_nor_of_another_robot(printed):
     imu = DiagnosticStatus(name="imu", level=DiagnosticStatus.OK, message="measuring")
     servos = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="emergency stop: frozen")
     servos.values = [KeyValue(key="emergency stop", value="True")]
+    other = DiagnosticStatus(name="left/servos", values=[KeyValue(key="emergency stop", value="True")])
     text = printed([servos, imu], 15.0, ["imu"])
     assert "| emergency stop: " in text and "servos: emergency stop: frozen" in text
     assert "not well" not in text
     servos.values = [KeyValue(key="emergency stop", value="False")]
-    assert "not well: servos" in printed([servos, imu], 2.0, ["imu"])
+    text = printed([servos, other, imu], 2.0, ["imu"])
+    assert "not well: servos" in text and "emergency stop: `" not in text

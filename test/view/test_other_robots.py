@@ -149,27 +149,11 @@ ROUGH = Ground(slope=4.0, slope_yaw=70.0, rough=0.01, seed=7)
 
 
 @pytest.fixture(scope="module")
-def server():
+def scene():
+    """What is around a robot, and the handles of what is drawn, by their names."""
     server = WebPage("127.0.0.1", 0).server
-    yield server
+    yield Surroundings(server), server.scene._handle_from_node_name
     server.stop()
-
-
-class Drawn:
-    """The scene's methods, which keep the handle of what they add."""
-
-    def __init__(self, server):
-        self.handles = {}
-        for name in ("add_grid", "add_frame", "add_mesh_trimesh", "add_arrows", "add_icosphere", "add_line_segments"):
-            setattr(self, name, self._keeping(getattr(server.scene, name)))
-        self.scene = self
-
-    def _keeping(self, add):
-        def keep(name, *arguments, **options):
-            self.handles[name] = add(name, *arguments, **options)
-            return self.handles[name]
-
-        return keep
 
 
 def test_the_mesh_of_a_rough_ground_lies_on_it_and_faces_upward():
@@ -182,9 +166,8 @@ def test_the_mesh_of_a_rough_ground_lies_on_it_and_faces_upward():
     assert len(np.unique(faces)) == len(vertices)
 
 
-def test_a_rough_ground_follows_the_robot_and_a_slope_is_an_inclined_grid(server):
-    drawn = Drawn(server)
-    surroundings, handles = Surroundings(drawn), drawn.handles
+def test_a_rough_ground_follows_the_robot_and_a_slope_is_an_inclined_grid(scene):
+    surroundings, handles = scene
     surroundings.draw_ground(ROUGH, (0.0, 0.0))
     first = handles["/world/rough_ground"]
     assert not handles["/world/ground"].visible
@@ -207,9 +190,8 @@ def test_a_rough_ground_follows_the_robot_and_a_slope_is_an_inclined_grid(server
     assert tuple(grid.wxyz) == (1.0, 0.0, 0.0, 0.0)
 
 
-def test_forces_and_spheres_are_drawn_and_hidden(server):
-    drawn = Drawn(server)
-    surroundings, handles = Surroundings(drawn), drawn.handles
+def test_forces_and_spheres_are_drawn_and_hidden(scene):
+    surroundings, handles = scene
     feet, forces = np.array([[0.1, 0.0, 0.0], [0.0, 0.1, 0.0]]), np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
     surroundings.draw_forces(feet, forces)
     np.testing.assert_allclose(handles["/world/robot/foot_forces"].points, [[[0.1, 0, 0], [0.1, 0, 0.05]]], atol=1e-7)
@@ -221,13 +203,12 @@ def test_forces_and_spheres_are_drawn_and_hidden(server):
     assert not handles["/world/robot/zmp"].visible
 
 
-def test_a_polygon_that_loses_corners_stays_one_closed_line(server):
-    drawn = Drawn(server)
-    surroundings, corners = Surroundings(drawn), np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
+def test_a_polygon_that_loses_corners_stays_one_closed_line(scene):
+    (surroundings, handles), corners = scene, np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
     surroundings.draw_polygon(corners)
-    line = drawn.handles["/world/robot/support_polygon"]
+    line = handles["/world/robot/support_polygon"]
     surroundings.draw_polygon(corners[:3])
-    assert drawn.handles["/world/robot/support_polygon"] is line
+    assert handles["/world/robot/support_polygon"] is line
     points = line.points
     np.testing.assert_array_equal(points[1:, 0], points[:-1, 1])  # each begins where the one before ends
     np.testing.assert_array_equal(points[:3, 0], corners[:3])
