@@ -28,7 +28,7 @@ from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
 from hexapod_dynamics.view.panel import NOBODY_LABEL, Entry, EventList, HypothesisBars, Panel
-from hexapod_dynamics.view.scene import aim_camera, prepare_scene
+from hexapod_dynamics.view.scene import aim_camera, find_leg, prepare_scene
 from hexapod_dynamics.view.web_page import WebPage
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
@@ -148,7 +148,7 @@ class View(GuardedNode):
             aim_camera(handle, self._picture.robot.reach, view, yaw)
 
     def _on_click(self, link: str) -> None:
-        leg = link.rpartition("_")[2]
+        leg = find_leg(link)
         if self._picture.simulated and f"legs.{leg}" in self._values("simulator/damage"):
             self._panel.simulated.change({f"legs.{leg}": False})
 

@@ -193,12 +193,17 @@ class RobotFigure:
             self._values[name] = value
 
 
+def find_leg(link: str) -> str:
+    """Return the leg of a link by its name, <link>_link_<leg> or foot_<leg>; the name itself of another link."""
+    return link.removeprefix("foot_").rpartition("_link_")[2]
+
+
 def find_hips(links: Sequence[TreeLink]) -> dict[str, str]:
-    """Return {leg: its first moving link}; links are named <link>_<leg>, and a leg has a link foot_<leg>."""
+    """Return {leg: its first moving link}; a leg has a link foot_<leg>."""
     names = {link.name for link in links}
     found: dict[str, str] = {}
     for link in links:
-        leg = link.name.rpartition("_")[2]
+        leg = find_leg(link.name)
         if link.kind in MOVING and f"foot_{leg}" in names:
             found.setdefault(leg, link.name)
     return found

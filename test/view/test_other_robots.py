@@ -4,6 +4,7 @@ forces of the scene.
 
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -19,7 +20,7 @@ from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator
 from hexapod_dynamics.tools.plot import main
 from hexapod_dynamics.view.playback import Playback, show
-from hexapod_dynamics.view.scene import Surroundings, compute_reach, ground_mesh, read_description
+from hexapod_dynamics.view.scene import Surroundings, compute_reach, find_hips, find_leg, ground_mesh, read_description
 from hexapod_dynamics.view.web_page import WebPage
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
@@ -64,6 +65,14 @@ def test_the_view_places_every_foot_where_the_links_are(robot):
     at_zero = LinkTree(robot, morphology).base_poses(np.zeros(robot.joint_count)).values()
     assert compute_reach(tree) == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
     assert tree.visuals
+
+
+def test_legs_of_any_name_have_a_hip_where_it_is_shown(robot):
+    legs = [replace(leg, name=f"leg_{k}_x") for k, leg in enumerate(robot.legs)]
+    named = replace(robot, legs=legs, joint_servos=())
+    hips = find_hips(read_description(named.to_urdf())[1].list_subtree())
+    assert list(hips) == [leg.name for leg in legs]
+    assert [find_leg(hip) for hip in hips.values()] == [find_leg(f"foot_{leg.name}") for leg in legs] == list(hips)
 
 
 def test_a_log_is_played(robot, log):
