@@ -14,10 +14,7 @@ SECOND = "second source"  # kind of refusals
 
 
 def source_name(node: Node) -> str:
-    """Return a name, unique among all nodes, for a source of joint commands: for `header.frame_id`.
-
-    Nodes of one process, and those of two containers, may have the same number of process and host.
-    """
+    """Return a name for a source of joint commands (`header.frame_id`), unique also in a process or in containers."""
     return f"{node.get_fully_qualified_name()} {os.getpid()}@{socket.gethostname()} {os.urandom(4).hex()}"
 
 

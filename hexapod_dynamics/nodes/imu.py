@@ -167,8 +167,7 @@ class ImuNode(RobotNode):
         if not self.reader.health.connected:
             response.success, response.message = False, f"no IMU: {self.reader.health.last_error}"
             return response
-        refusal = await call_in_thread(self, self.imu.calibrate)
-        offsets = self.imu.offsets
+        refusal, offsets = await call_in_thread(self, self.imu.calibrate), self.imu.offsets
         response.success = not refusal
         response.message = refusal or (
             f"gyro offset {np.round(offsets.gyro, 5).tolist()} rad/s, "

@@ -120,9 +120,7 @@ def publishers(node: Node, topic: str) -> list[str]:
 
 
 def name_sources(infos: Iterable[TopicEndpointInfo]) -> list[str]:
-    """Return the full names of the nodes of some publishers, each once: a node that was started again has two for a
-    while, and one that no node has announced yet has no name.
-    """
+    """Return the full names of the nodes of some publishers, each once; without those that no node has announced."""
     return sorted({_named(info) for info in infos if info.node_name != UNKNOWN})
 
 
