@@ -393,6 +393,5 @@ def test_without_viser_the_view_names_what_to_install():
 
 @pytest.mark.parametrize("rate", [1.0, 25.0, 60.0])
 def test_an_emergency_stop_is_shown_as_soon_whatever_the_rate_of_pictures(rate):
-    """At one picture a second it was shown after twelve."""
     told = [tick / rate for tick in range(600) if is_due(tick, 1.0 / rate, TELL_EVERY)]
     assert np.allclose(np.diff(told), max(TELL_EVERY, 1.0 / rate), atol=0.5 / rate)
