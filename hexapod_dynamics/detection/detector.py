@@ -148,6 +148,7 @@ class DamageDetector:
         silent, torque_off = as_mask("silent", silent, n), as_mask("torque_off", torque_off, n)
         back = None if answering is None else as_mask("answering", answering, n)
         self.bus_evidence.report(time, silent, torque_off)
+        self._returns[self._have(silent)] = time + RETURNS  # its joints follow slowly at first when it answers again
         if back is not None:
             self.bus_evidence.add_answers_of_missing(back)
 
@@ -207,10 +208,8 @@ class DamageDetector:
         self.decisions.drop_ended(time, self.following and self.posterior.is_walking and not self.disturbed)
         if (self._timing.update(time) or self._off_its_feet) and self.features.model.started:
             self.restart()
-        if not self.settings.comparable:
-            self.features.restart()  # what it has kept since the last call is not needed
-            return self._from_bus(time)
-        if self._timing.was_late_recently(time):  # the model does not start yet, because further data may be late, too
+        # After late data the model does not start yet, further ones may be late, too; what it has kept is not needed.
+        if not self.settings.comparable or self._timing.was_late_recently(time):
             self.features.restart()
             return self._from_bus(time)
         found = self._from_bus(time)
@@ -249,9 +248,11 @@ class DamageDetector:
         """Return of which legs (legs,) all servos answer."""
         morphology, bus = self.morphology, self.bus_evidence
         expected = morphology.existing_mask & morphology.moving_mask
-        mute = bus.silent(time, expected) | bus.overdue(time, expected)
-        joints = [self.robot.leg_joints(name) for name in self.robot.leg_names]
-        return np.array([not mute[part.start : part.stop].any() for part in joints])
+        return ~self._have(bus.silent(time, expected) | bus.overdue(time, expected))
+
+    def _have(self, joints: np.ndarray) -> np.ndarray:
+        """Return which legs (legs,) have one of the joints (n,) bool."""
+        return np.array([joints[self.robot.leg_joints(name)].any() for name in self.robot.leg_names])
 
     def _is_still(self, leg: int, place: int, since: float) -> bool | None:
         return self.features.is_still(int(self.features.slots[leg, place]), since)
@@ -350,10 +351,9 @@ class DamageDetector:
             )
         if time - self._last_attitude > 1.0:
             missing.append("no attitude from the IMU: a lost foot whose servos answer cannot be found")
-        if self.disturbed and not missing and self._timing.why:
-            missing.append(f"readings come late: not judged ({self._timing.why})")
-        elif self.disturbed and not missing:
-            missing.append("commands or readings arrive too late to check joints and the body")
+        if self.disturbed and not missing:
+            why, late = self._timing.why, "commands or readings arrive too late to check joints and the body"
+            missing.append(f"readings come late: not judged ({why})" if why else late)
         return missing
 
     @property

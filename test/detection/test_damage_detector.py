@@ -234,6 +234,17 @@ def test_three_silent_legs_of_a_robot_that_stands_and_moves_as_its_model_are_a_f
     assert walk.detector.bus_evidence.silent(walk.time, WHOLE.existing_mask).sum() == 9
 
 
+def test_a_joint_whose_contact_was_loose_for_a_moment_has_not_failed():
+    """It follows slowly at first, and was declared limp."""
+    walk = walking(Truth.parse("servos=real"), twist=(0.09, 0.0, 0.0), seconds=6.0)
+    for joint in (0, 3):
+        walk.break_parts(WHOLE, (joint,))
+        walk.run(0.6)
+        walk.break_parts(WHOLE)
+        walk.run(2.0)
+    assert walk.decisions == []
+
+
 def test_on_blocks_of_20_mm_nothing_healthy_is_declared_and_a_lost_foot_is_found():
     """A foot in a hole is not a lost foot."""
     walk, _ = servo_walk(102, "real,ground=blocks:0.02")
