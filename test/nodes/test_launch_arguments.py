@@ -208,7 +208,7 @@ def test_what_is_not_installed_is_named_with_its_install_line(execute, tmp_path,
 
 def test_the_space_bar_stops_a_robot_though_another_one_of_the_launch_hangs(monkeypatch):
     monkeypatch.setattr(launch_process._Launch, "namespaces", ["hangs", "works"])
-    stopped, other = threading.Event(), StopSocket(socket_path("works"), lambda: (stopped.set() or True, "stopped"))
+    stopped, other = threading.Event(), StopSocket("works", lambda: (stopped.set() or True, "stopped"))
     with socket.socket(socket.AF_UNIX) as hanging:
         hanging.bind(socket_path("hangs"))
         hanging.listen()
