@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import EllipsisType
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,7 @@ def as_numbers(
 def as_mask(name: str, value: npt.ArrayLike, count: int) -> np.ndarray:
     """Return an array (count,) of booleans, or a DynamicsError that names it."""
     mask = np.asarray(value)
-    if mask.dtype.kind not in "bi" or mask.shape != (count,):
+    if mask.shape != (count,) or not (mask.dtype == bool or np.isin(mask, (0, 1)).all()):
         raise DynamicsError(f"{name}: {shorten(repr(value))} given, an array ({count},) of True and False needed")
     return mask.astype(bool)
 
@@ -75,13 +74,13 @@ def as_array(
     value: npt.ArrayLike,
     shape: tuple[int, ...],
     what: str = "",
-    ignored: tuple[EllipsisType, np.ndarray] | None = None,
+    ignored: np.ndarray | None = None,
     error: type[HexapodError] = DynamicsError,
 ) -> np.ndarray:
-    """Return a copy of `as_numbers`, of finite numbers; ignored: entries that are set to zero."""
+    """Return a copy of `as_numbers`, of finite numbers; ignored: mask of the last axis, set to zero."""
     array = as_numbers(name, value, shape, what, error, copy=True)
     if ignored is not None:
-        array[ignored] = 0.0
+        array[..., ignored] = 0.0
     if not np.isfinite(array).all():
         raise error(f"{name}: {array.tolist()} has a value that is not finite")
     return array

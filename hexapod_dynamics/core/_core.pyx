@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError, HexapodError
+from hexapod_dynamics.se3 import inertia_elements
 
 cnp.import_array()
 

@@ -38,12 +38,12 @@ static inline void hd_read_screw(const struct hd_model *m, int64_t i, double *sc
 {
     hd_read((const double *)m->scratch, m->free[i].scratch + HD_AT(J) + 6 * HD_LANES * m->free[i].k, HD_LANES, 6, screw);
 }
-/* Write the motors' torques; a limp joint's is zero, whatever tau says. */
+/* Write the motors' torques; a limp joint's is zero, whatever tau says, NaN too. */
 HD_INLINE void hd_set_tau(struct hd_model *m, const double *tau, const int all)
 {
     double *row = hd_row(m, HD_TAU);
     for (int64_t i = 0; i < m->moving; i++)
-        row[m->free[i].place] = tau[all ? m->free[i].joint : i] * m->free[i].driven;
+        row[m->free[i].place] = m->free[i].driven != 0.0 ? tau[all ? m->free[i].joint : i] : 0.0;
 }
 HD_INLINE void hd_get_row(const struct hd_model *m, int which, double *values, const int all)
 {

@@ -144,11 +144,6 @@ def checks():
 checks_module = None
 
 
-cdef list symmetric(inertia):
-    """Return xx yy zz xy xz yz of a symmetric matrix (3, 3)."""
-    return [inertia[i, k] for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-
-
 cdef class Numbers:
     """The numbers of a robot.Robot, struct hd_robot; the functions that use them, and their scratch memory: one call at a time.
 
@@ -172,7 +167,7 @@ cdef class Numbers:
             )
         r.legs, r.joints, r.gravity, r.mass = len(robot.legs), robot.joint_count, robot.gravity, robot.body.mass
         put(r.h, robot.body.mass * robot.body.com)
-        put(r.inertia, symmetric(robot.body.spatial_inertia[3:, 3:]))
+        put(r.inertia, inertia_elements(robot.body.spatial_inertia[3:, 3:]))
         for i, leg in enumerate(robot.legs):
             r.first[i] = at
             put(r.mount[i], leg.mount_rotation)
@@ -217,9 +212,9 @@ cdef int write_joint(hd_joint *j, joint, link, offset) except -1:
     put_rounded(j.offset, offset)
     put_rounded(j.end, link.tip)
     put_rounded(j.h, link.mass * com)
-    put_rounded(j.inertia, symmetric(inertia))
+    put_rounded(j.inertia, inertia_elements(inertia))
     put_rounded(j.direction, link.rotation[:, 0])
-    put_rounded(j.central, symmetric(central))
+    put_rounded(j.central, inertia_elements(central))
     put_rounded(j.com, com)
     j.mass, j.rotor = link.mass, joint.rotor_inertia
     put(j.axis, joint.axis)

@@ -45,7 +45,7 @@ cdef class Model:
         if morphology is None:
             self.known = self.whole
             return self.whole
-        checks().check_robot(self.robot, morphology)
+        checks().Morphology.check(self.robot, morphology)
         key = (<char *>data(morphology.table))[: 4 * self.joints * sizeof(double)]
         found = self.selections.get(key)
         if found is None:
@@ -338,7 +338,7 @@ cdef class Model:
             except DynamicsError:
                 s = None
             if s is None or s is self.whole:
-                checks().check_robot(self.robot, morphologies[i], f"morphology[{i}]")
+                checks().Morphology.check(self.robot, morphologies[i], f"morphology[{i}]")
             p[0], p[1], p[2] = data(R) + 9 * i, data(q) + n * i, data(nu) + size * i
             p[3], p[4] = data(given) + width * i, data(out) + size * i
             good = (s.m.run.forward_all if forward else s.m.run.inverse_all)(&s.m, p[0], p[1], p[2], p[3], p[4])

@@ -28,7 +28,7 @@ from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.timing import Timing
-from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, check_robot
+from hexapod_dynamics.dynamics.checks import as_rotation, check_joint
 from hexapod_dynamics.errors import require_finite, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
@@ -156,7 +156,7 @@ class DamageDetector:
         """Adopt the declared morphology; values that this detector declared, but that were changed since, are no
         longer its own.
         """
-        check_robot(self.robot, morphology)
+        Morphology.check(self.robot, morphology)
         if morphology == self.morphology:
             return
         self.decisions.follow(self.morphology, morphology)

@@ -20,17 +20,6 @@ def require_robot(robot: object) -> Robot:
     return cast(Robot, robot)
 
 
-def check_robot(robot: Robot, morphology: object, name: str = "morphology") -> None:
-    """Raise DynamicsError unless `morphology` is one of this robot; name: of the argument."""
-    require_instance(name, morphology, Morphology, DynamicsError)
-    morphology = cast(Morphology, morphology)
-    if morphology.robot is not robot and morphology.robot != robot:
-        raise DynamicsError(
-            f"morphology of robot {morphology.robot.name!r} given to the model of {robot.name!r}; "
-            "make it from the model's own robot"
-        )
-
-
 def check_joint(robot: Robot, joint: object) -> None:
     """Raise DynamicsError unless `joint` is the index of one of the robot's joints."""
     if type(joint) is int and 0 <= joint < len(robot.joints):  # each reading is checked
@@ -63,12 +52,13 @@ def as_rotation(name: str, value: npt.ArrayLike) -> np.ndarray:
 def check_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
     """Return an input of the model (R, q, nu, nudot, tau, p or point) as an array, or a DynamicsError that names it.
 
-    lead: shape of leading axes. Entries of q of joints that do not move are set to zero.
+    lead: shape of leading axes. Entries of q of joints that do not move, of tau of limp ones, are set to zero.
     """
-    joints, n = len(morphology.moving_mask), int(morphology.moving_mask.sum())
+    moving, driven = morphology.moving_mask, morphology.driven_mask
+    joints, n = len(moving), int(moving.sum())
     shapes = {"R": (3, 3), "q": (joints,), "nu": (6 + n,), "nudot": (6 + n,), "tau": (n,), "p": (3,), "point": (3,)}
     what = f"; n = {n} joints exist and move" if name in ("nu", "nudot", "tau") else ""
-    ignored = (..., ~morphology.moving_mask) if name == "q" else None
+    ignored = {"q": ~moving, "tau": ~driven[moving]}.get(name)
     array = as_array(name, value, lead + shapes[name], what, ignored)
     if name == "q":
         check_positions(array, morphology.robot.joint_names)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_array
 from hexapod_dynamics.dynamics.formulas import Chain, as_objects, compute_arrow, inertia_matrix, leg_numbers
 from hexapod_dynamics.robot import Leg, Morphology
 
@@ -163,7 +164,7 @@ class LegExpressions:
         as floats.
         """
         numbers: dict[str, float] = dict(self.values)
-        for k, angle in enumerate(np.asarray(q, float)):
+        for k, angle in enumerate(as_array("q", q, (len(self.joints),))):
             numbers |= {f"q{k + 1}": angle, f"s{k + 1}": np.sin(angle), f"c{k + 1}": np.cos(angle)}
         return np.array([entry.evaluate(numbers) for entry in matrix.ravel()], float).reshape(matrix.shape)
 

@@ -154,18 +154,20 @@ class Regressors(Model):
             raise DynamicsError(f"rows: {rows!r} given, one of {', '.join(parts)} needed")
         known = self._select(morphology)
         random = np.random.default_rng(1)
-        m, n = 40 if rows == "all" else 160, self.robot.joint_count  # m: number of random states
+        n, columns = self.robot.joint_count, 10 * len(self.regressor_links(morphology))
+        # m: number of random states, which together have four rows for each column
+        m = max(40, 4 * columns // max(1, len(range(known.size)[parts[rows]])))
         # numpy 1.21 accepts no stack of matrices
         R = np.array([np.linalg.qr(each)[0] for each in random.normal(size=(m, 3, 3))])
         R *= np.linalg.det(R)[:, None, None]
         nu, nudot = random.normal(size=(2, m, known.size)) * 3.0
         stacked = self.inverse_dynamics_regressor(R, random.uniform(-1.0, 1.0, (m, n)), nu, nudot, morphology)
         W = stacked[:, parts[rows]].reshape(-1, stacked.shape[2])
-        columns, combination = _independent_columns(W)
+        chosen, combination = _independent_columns(W)
         names = self.regressor_parameters(morphology)
-        words = tuple(_in_words(row, first, names) for row, first in zip(combination, columns, strict=True))
+        words = tuple(_in_words(row, first, names) for row, first in zip(combination, chosen, strict=True))
         hidden = tuple(name for name, used in zip(names, np.any(combination != 0.0, axis=0), strict=True) if not used)
-        return BaseParameters(words, columns, combination, hidden, rows)
+        return BaseParameters(words, chosen, combination, hidden, rows)
 
     # ---- inside ----------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexapod_dynamics.array_checks import as_floats, as_numbers
-from hexapod_dynamics.dynamics.checks import check_input, check_robot
+from hexapod_dynamics.dynamics.checks import check_input
 from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, HeldTips, hold_tips
 from hexapod_dynamics.dynamics.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
@@ -165,7 +165,7 @@ class WholeBodyModel(Regressors):
 
     def _run_batch(self, forward: bool, values: dict[str, ArrayLike], morphology: Morphologies) -> np.ndarray:
         whole = self.robot.joint_count
-        values["q"] = q = _as_batch("q", values["q"])
+        values["q"] = q = as_floats("q", values["q"], "no array of numbers, with a state in each row, is given")
         if q.ndim != 2:
             raise DynamicsError(f"q: shape {q.shape} given, (N, {whole}) needed: a state in each row")
         count = len(q)
@@ -179,7 +179,8 @@ class WholeBodyModel(Regressors):
         in_place = morphology is not one
         n = whole if in_place else self._select(one).n
         shapes = {"R": (3, 3), "q": (whole,), "nu": (6 + n,), "nudot": (6 + n,), "tau": (n,)}
-        given = {name: _as_batch(name, value, (count, *shapes[name])) for name, value in values.items()}
+        rows = ": a state in each row, as in q"
+        given = {name: as_numbers(name, value, (count, *shapes[name]), rows) for name, value in values.items()}
         out = np.zeros((count, 6 + n)) if in_place else np.empty((count, 6 + n))
         arrays = [*given.values(), out]
         if len(set(map(id, many))) * FEW_STATES > count:
@@ -201,7 +202,7 @@ class WholeBodyModel(Regressors):
         groups: dict[Morphology, list[int]] = {}
         for states in same.values():
             morphology = morphologies[states[0]]
-            check_robot(self.robot, morphology, f"morphology[{states[0]}]")
+            Morphology.check(self.robot, morphology, f"morphology[{states[0]}]")
             groups.setdefault(morphology, []).extend(states)
         return [(morphology, np.array(states, np.int64)) for morphology, states in groups.items()]
 
@@ -235,12 +236,3 @@ class WholeBodyModel(Regressors):
         except DynamicsError as error:
             raise DynamicsError(f"state {state}: {error}") from None
         raise DynamicsError(f"state {state}: the result is not finite: {', '.join(values)} are too large")
-
-
-def _as_batch(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return a C-ordered float array of that shape: the given array itself if it is one. Its numbers are not
-    checked.
-    """
-    if shape is not None:
-        return as_numbers(name, value, shape, ": a state in each row, as in q")
-    return as_floats(name, value, "no array of numbers, with a state in each row, is given")

@@ -22,7 +22,7 @@ import numpy as np
 
 from hexapod_dynamics.array_checks import as_numbers, check_vector
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, check_robot, require_robot
+from hexapod_dynamics.dynamics.checks import as_rotation, check_joint, require_robot
 from hexapod_dynamics.errors import HexapodError, require_finite, require_instance, require_positive
 from hexapod_dynamics.estimation.filters import UNREAD_AFTER, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
@@ -258,7 +258,7 @@ class Observer:
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the declared damage."""
-        check_robot(self.robot, morphology)
+        Morphology.check(self.robot, morphology)
         latest = self._latest(self.q)
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0

@@ -13,6 +13,7 @@ import numpy as np
 
 from hexapod_dynamics.papers.chain.chain import Chain, DenavitHartenbergRow
 from hexapod_dynamics.papers.chain.sensitivities import ExternalLoad, Sensitivities
+from hexapod_dynamics.se3 import inertia_matrix
 
 # ---- two links ------------------------------------------------------------------------------------------------------
 
@@ -99,12 +100,11 @@ SPEED = np.array([2.175] * 4 + [2.61] * 3)
 
 def franka() -> Chain:
     """The seven-joint arm without a hand, base level."""
-    inertias = [[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]] for xx, yy, zz, xy, xz, yz in _INERTIAS]
     return Chain.from_denavit_hartenberg(
         [DenavitHartenbergRow(*row) for row in _ROWS],
         _MASSES,
         _COMS,
-        inertias,
+        [inertia_matrix(*row) for row in _INERTIAS],
         convention="modified",
         names=tuple(f"panda_joint{i}" for i in range(1, 8)),
     )

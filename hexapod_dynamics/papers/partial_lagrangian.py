@@ -112,14 +112,14 @@ class PartialLagrangian:
 
     def _column(self, i: int, link: Link) -> _Column:
         before = self._columns[i - 1].place if i else self._start
-        q, qd, qdd = (_symbols(name, i + 1) for name in ("q", "qd", "qdd"))
+        q, qd, qdd = (ca.vertcat(*_symbols(name, i + 1)) for name in ("q", "qd", "qdd"))
         place = link.place(q[i], before)
         if len(place.mass) != len(self.gravity):
             raise DynamicsError(
                 f"link {i + 1} is placed at {len(place.mass)} coordinates, gravity has {len(self.gravity)}"
             )
-        place = place._replace(end=place.end or place.mass)
-        return _Column(link, place, partial_forces(link, ca.vertcat(*place.mass), ca.DM(self.gravity), q, qd, qdd))
+        own = _lagrangian(link, ca.vertcat(*place.mass), ca.DM(self.gravity), q, qd)
+        return _Column(link, place._replace(end=place.end or place.mass), _forces(*own, q, qd, qdd))
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -203,19 +203,13 @@ class Dynamics:
     def accelerations(self, q: np.ndarray, qdot: np.ndarray, forces: np.ndarray) -> np.ndarray:
         """Accelerations (n,) under the generalized forces (n,)."""
         mass_matrix, bias = self.terms(q, qdot)
-        return np.linalg.solve(mass_matrix, np.asarray(forces, float) - bias)
+        return np.linalg.solve(mass_matrix, as_array("forces", forces, bias.shape) - bias)
 
     def _check(self, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
         n = self.term_function.size1_in(0)
         for name, vector in zip(("q", "qdot", "qddot"), vectors, strict=False):
             as_array(name, vector, (n,))
         return vectors
-
-
-def partial_forces(link: Link, position: ca.SX, gravity: ca.DM, q: list, qd: list, qdd: list) -> ca.SX:
-    """D_k L_i + dR_i/dqdot_k for k = 1 .. i: column i of table 1, (i, 1)."""
-    at, rate, acceleration = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
-    return _forces(*_lagrangian(link, position, gravity, at, rate), at, rate, acceleration)
 
 
 def usual_lagrangian_forces(chain: PartialLagrangian) -> ca.SX:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
 from hexapod_dynamics.damage.changes import apply_values
-from hexapod_dynamics.errors import MorphologyError, RobotError
+from hexapod_dynamics.errors import DynamicsError, MorphologyError, RobotError, require_instance
 from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import Link
 
@@ -50,6 +50,16 @@ class Morphology:
             raise RobotError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
         counts = [len(leg.links) for leg in robot.legs]
         return cls(robot, tuple((1.0,) * count for count in counts), tuple((None,) * count for count in counts))
+
+    @classmethod
+    def check(cls, robot: Robot, given: object, name: str = "morphology") -> None:
+        """Raise DynamicsError unless `given` is a morphology of this robot; name: of the argument."""
+        require_instance(name, given, cls, DynamicsError)
+        theirs = cast(Morphology, given).robot
+        if theirs is not robot and theirs != robot:
+            raise DynamicsError(
+                f"morphology of robot {theirs.name!r} given, one of {robot.name!r} needed; make it from this robot"
+            )
 
     # ---- changes -------------------------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ class RobotSimulator(ABC):
         self.ground = self.truth.make_ground() if ground is None else ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self._true_robot = self.truth.robot(robot)
-        self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
+        self._true_morphology = self.truth.morphology(self.morphology, robot, self._true_robot)
         self.gait = None if gait is None else self._start_gait(gait)
         self._resolution = robot.servo.resolution if quantised else 0.0
         self._zeros = self.truth.zeros(n)
@@ -167,7 +167,7 @@ class RobotSimulator(ABC):
         Removed parts take their momentum with them, restored parts start at rest and clear of the ground, and a
         joint that locks while it moves conserves the momentum of the robot.
         """
-        before, after = self._true_morphology, self.truth.morphology(morphology, self._true_robot)
+        before, after = self._true_morphology, self.truth.morphology(morphology, self.robot, self._true_robot)
         place = self.position, self.rotation, self.q
         place_returned(self._true_robot, before, after, *place, self.ground.height, longer=True)
         self.morphology, self._true_morphology = morphology, after

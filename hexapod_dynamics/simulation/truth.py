@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, parse_number, require_instance
+from hexapod_dynamics.errors import HexapodError, parse_number
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, CheckedNumbers, Ground, number, parse_ground
@@ -159,10 +159,10 @@ class Truth(CheckedNumbers):
             servo=scaled(robot.servo, stiffness=self.stiffness * robot.servo.stiffness),
         )
 
-    def morphology(self, morphology: Morphology, robot: Robot) -> Morphology:
-        """Return a morphology of the model for the robot that `robot` returned."""
-        require_instance("morphology", morphology, Morphology)
-        if morphology.robot == robot:
+    def morphology(self, morphology: Morphology, model: Robot, robot: Robot) -> Morphology:
+        """Return a morphology of the model for the robot that `robot` returned for it."""
+        Morphology.check(model, morphology)
+        if model == robot:
             return morphology
         return Morphology.from_parameters(robot, morphology.parameters())
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.dynamics.checks import check_robot, require_robot
+from hexapod_dynamics.dynamics.checks import require_robot
 from hexapod_dynamics.errors import require_instance
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -44,7 +44,7 @@ class SteppedModel(_core.Simulation):
     ) -> None:
         require_robot(robot)
         require_instance("ground", ground, Ground)
-        check_robot(robot, morphology)
+        Morphology.check(robot, morphology)
         self.robot, self.morphology, self.ground, self._payload = robot, morphology, ground, payload
         self._make()
         self.rotation[:] = np.eye(3)
@@ -104,7 +104,7 @@ class SteppedModel(_core.Simulation):
         their momentum with them: no force acts on the rest, so its velocities do not change. Restored parts start at
         rest relative to the part that carries them.
         """
-        check_robot(self.robot, morphology)
+        Morphology.check(self.robot, morphology)
         locking = self.morphology.moving_mask & morphology.existing_mask & ~morphology.moving_mask
         momentum = None
         if np.any(self.nu[6:][locking]):

@@ -19,7 +19,7 @@ from support.random_robots import FAMILIES, leg_count_of, random_damage, random_
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_to_parameters, parameters_to_body
 from hexapod_dynamics.papers.closed_form import ClosedForm
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 
 # What the papers ask for. Both sides round at 1e-16; forward dynamics loses the mass matrix's condition number.
 TOLERANCE = 1e-9
@@ -321,6 +321,10 @@ def test_a_free_robot_of_revolute_joints_shows_seven_of_each_link_and_all_of_its
     assert "base_link.m + LF.coxa.m" in names  # what turns about a vertical axis adds its mass to the body's
     torques = MODEL.base_parameters(rows="joints")
     assert len(torques.names) < 10 + 7 * 18
+    octopod = Robot.load("config/octopod.yaml")
+    locked = {f"locked.{leg.name}.{link}": True for leg in octopod.legs for link in leg.link_names}
+    rigid = Morphology.whole(octopod).updated(locked, dict.fromkeys(octopod.joint_names, 0.1))
+    assert len(WholeBodyModel(octopod).base_parameters(rigid).names) == 10
 
 
 def test_body_and_parameters_are_inverse():

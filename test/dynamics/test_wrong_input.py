@@ -118,7 +118,7 @@ def test_positions_within_the_limit_are_those_of_the_reduced_angle(far):
     np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13)
 
 
-def test_far_positions_of_joints_that_do_not_move_are_ignored():
+def test_far_positions_of_joints_that_do_not_move_and_torques_of_limp_ones_are_ignored():
     far = Q.copy()
     far[ROBOT.leg_joints("RM")] = 1e300
     rates, torques = np.zeros((4, 21)), np.zeros((4, 15))
@@ -127,6 +127,10 @@ def test_far_positions_of_joints_that_do_not_move_are_ignored():
         MODEL.forward_dynamics_batch(MANY["rotation"], np.tile(q, (4, 1)), rates, torques, HURT) for q in (far, Q)
     )
     np.testing.assert_array_equal(given, expected)
+    limp, torques = WHOLE.limp("LF.femur"), [0.0, np.nan, *[0.0] * 16]
+    expected = MODEL.forward_dynamics(EYE, Q, NU, TAU, limp)
+    for tau in (torques, np.array(torques)):
+        np.testing.assert_array_equal(MODEL.forward_dynamics(EYE, Q, NU, tau, limp), expected)
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if "rotation" in CALLS[name]])

@@ -92,7 +92,7 @@ class Chain:
         refuse(
             not BASE <= parent < i,
             f"body {i} ({name}) names {parent} as its parent, allowed: -1 (the base) to {i - 1}; "
-            "a parent that comes later closes a loop: cut it (see sensitivities.closed_loop)",
+            "a parent that comes later closes a loop: cut it (see papers/sensitivities_closed_loop.py)",
         )
         linear, angular = self.screws[i, :3], self.screws[i, 3:]
         unit, pitch = angular if self.turns[i] else linear, linear @ angular

@@ -344,8 +344,10 @@ class _Grid:
                 values += [1 - value / bound, 1 + value / bound]
                 by_x += [-value_x / bound[:, None], value_x / bound[:, None]]
         if p.position_bounds is not None:
-            values += [q - p.position_bounds[0], p.position_bounds[1] - q]
-            by_x += [q_x, -q_x]
+            for sign, bound in zip((1.0, -1.0), p.position_bounds, strict=True):
+                limited = np.isfinite(bound)
+                values.append(sign * (q - bound)[:, limited])
+                by_x.append(sign * q_x[:, limited])
         for path in p.paths:
             values.append(path.value(s, q))
             by_x.append(path.by_q(s, q) @ q_x)

@@ -54,22 +54,18 @@ def test_poses_equal_pinocchio(tree):
             assert np.allclose(pose[:3, :3] @ offset + pose[:3, 3], theirs[:3, 3], atol=1e-12)
 
 
-def test_denavit_hartenberg_rows_give_the_printed_matrix():
-    theta, d, a, alpha, q = 0.3, 0.2, 0.5, -0.7, 0.9
-    chain = Chain.from_denavit_hartenberg([DenavitHartenbergRow(theta, d, a, alpha)], [1], [[0, 0, 0]], [np.eye(3)])
+def test_denavit_hartenberg_rows_give_the_printed_matrices():
+    theta, d, a, alpha, q = row = *DenavitHartenbergRow(0.3, 0.2, 0.5, -0.7)[:4], 0.9
     c, s, ca, sa = np.cos(theta + q), np.sin(theta + q), np.cos(alpha), np.sin(alpha)
-    printed = [[c, -ca * s, sa * s, a * c], [s, ca * c, -sa * c, a * s], [0, sa, ca, d], [0, 0, 0, 1]]  # Xiang eq. (1)
-    assert np.allclose(chain.transforms([q])[0], printed, atol=1e-15)
+    printed = {
+        "standard": [[c, -ca * s, sa * s, a * c], [s, ca * c, -sa * c, a * s], [0, sa, ca, d]],  # Xiang eq. (1)
+        "modified": [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa], [s * sa, c * sa, ca, d * ca]],  # Craig
+    }
+    for convention, rows in printed.items():
+        chain = Chain.from_denavit_hartenberg([row[:4]], [1], [[0, 0, 0]], [np.eye(3)], convention=convention)
+        assert np.allclose(chain.transforms([q])[0], [*rows, [0, 0, 0, 1]], atol=1e-15)
     slide = Chain.from_denavit_hartenberg([(theta, d, a, alpha, "prismatic")], [1], [[0, 0, 0]], [np.eye(3)])
     assert np.allclose(slide.transforms([q])[0][:3, 3], [a * np.cos(theta), a * np.sin(theta), d + q], atol=1e-15)
-
-
-def test_modified_rows_give_craigs_matrix():
-    theta, d, a, alpha, q = 0.3, 0.2, 0.5, -0.7, 0.9
-    chain = Chain.from_denavit_hartenberg([(theta, d, a, alpha)], [1], [[0, 0, 0]], [np.eye(3)], convention="modified")
-    c, s, ca, sa = np.cos(theta + q), np.sin(theta + q), np.cos(alpha), np.sin(alpha)
-    craig = [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa], [s * sa, c * sa, ca, d * ca], [0, 0, 0, 1]]
-    assert np.allclose(chain.transforms([q])[0], craig, atol=1e-15)
 
 
 def test_screws_rebuild_the_chain_they_were_read_from():
@@ -102,31 +98,21 @@ def test_urdf_equals_pinocchios_own_reading():
 
 
 @pytest.mark.parametrize(
-    "more, needle",
+    "text, needle",
     [
-        (LOOP.format("again", "two", "three"), "three: two joints carry it, c and again"),
-        (LOOP.format("lost", "two", "four"), "'four'"),
-        (LOOP.format("back", "two", "base"), "loop"),
+        (URDF.replace("{more}", LOOP.format("again", "two", "three")), "three: two joints carry it, c and again"),
+        (URDF.replace("{more}", LOOP.format("lost", "two", "four")), "'four'"),
+        (URDF.replace("{more}", LOOP.format("back", "two", "base")), "loop"),
+        ('<robot name="x"><link', "no URDF"),
+        ('<robot name="x"><link name="only"/></robot>', "at least one joint"),
     ],
 )
-def test_a_urdf_that_is_no_tree_is_refused_by_name(more, needle):
+def test_a_urdf_that_is_no_tree_is_refused_by_name(text, needle):
     with pytest.raises(DynamicsError, match=needle):
-        Chain.from_urdf(URDF.replace("{more}", more))
+        Chain.from_urdf(text)
 
 
-def test_text_that_is_no_urdf_is_refused():
-    with pytest.raises(DynamicsError, match="no URDF"):
-        Chain.from_urdf('<robot name="x"><link')
-    with pytest.raises(DynamicsError, match="at least one joint"):
-        Chain.from_urdf('<robot name="x"><link name="only"/></robot>')
-
-
-def arguments():
-    chain = random_chain(np.random.default_rng(5), 3, prismatic=0)
-    return {
-        field: getattr(chain, field)
-        for field in ("parents", "placements", "screws", "masses", "coms", "inertias", "gravity")
-    }
+ARGUMENTS = vars(random_chain(np.random.default_rng(5), 3, prismatic=0))
 
 
 @pytest.mark.parametrize(
@@ -148,11 +134,11 @@ def arguments():
 )
 def test_what_makes_no_chain_is_refused_by_name(field, value, needle):
     with pytest.raises(DynamicsError, match=needle):
-        Chain(**{**arguments(), field: value})
+        Chain(**{**ARGUMENTS, "names": (), field: value})
 
 
 def test_a_state_that_does_not_fit_is_refused():
-    chain = Chain(**arguments())
+    chain = Chain(**ARGUMENTS)
     with pytest.raises(DynamicsError, match="qdot has shape"):
         chain.check_state(np.zeros(3), np.zeros(2))
     with pytest.raises(DynamicsError, match="q is not finite"):

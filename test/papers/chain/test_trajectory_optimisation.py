@@ -118,6 +118,12 @@ def test_least_effort_in_a_given_time_keeps_every_kind_of_bound():
     assert np.allclose(motion.state(0)[1], problem.start_rate) and np.allclose(motion.state(0.8)[1], problem.end_rate)
 
 
+def test_infinite_bounds_are_none():
+    bounds = {"position_bounds": (-np.inf, np.inf), "torque_bound": [10.0, np.inf]}
+    free, wide = (MotionProblem(**{**vars(example_1()), "control_points": 8, **given}) for given in ({}, bounds))
+    assert predict_motion(wide).duration <= predict_motion(free).duration
+
+
 def test_what_does_not_converge_says_so_and_is_no_solution():
     with pytest.raises(NotConvergedError, match="not a solution") as caught:
         predict_motion(example_2(), iterations=3)
