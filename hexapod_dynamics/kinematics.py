@@ -8,6 +8,7 @@ from math import acos, atan2, cos, hypot, pi, remainder, sin, tau
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.array_checks import as_array, as_numbers
 from hexapod_dynamics.core._core import place_foot
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.robot import Leg, Morphology, Robot
@@ -30,8 +31,8 @@ class LegKinematics:
     joint limits. free (3,) bool: False for a locked joint. held (3,) [rad]: angle at which it is locked.
 
     With all joints free, a target within reach and limits is met exactly. With a locked joint the foot reaches only a
-    surface or a curve: `inverse` rejects other targets, `nearest` returns the closest point. A leg without its
-    tibia has no foot, and no LegKinematics.
+    surface or a curve: `inverse` rejects other targets, `nearest` approaches them. A leg without its tibia has no
+    foot, and no LegKinematics.
     """
 
     name: str
@@ -47,12 +48,14 @@ class LegKinematics:
     def from_robot(cls, robot: Robot, leg: str, morphology: Morphology | None = None) -> "LegKinematics":
         """Return the kinematics of the named leg of a Robot with this Morphology.
 
-        Raises HexapodError for an unknown leg, for other joints than coxa, femur and tibia, and for a lost link.
+        Raises HexapodError for an unknown leg, for other joints than coxa, femur and tibia, for a lost link, and for
+        another robot's Morphology.
         """
         description = robot.leg(leg)
         lengths = link_lengths(description)
         free, held = np.ones(3, bool), np.zeros(3)
         if morphology is not None:
+            Morphology.check(robot, morphology)
             for k, link in enumerate(description.links):
                 if not morphology.has_link(leg, link.name):
                     raise HexapodError(f"leg {leg} has lost its {link.name}: it has no foot to place")
@@ -83,18 +86,19 @@ class LegKinematics:
         """Return the foot (3,) [m] in the leg frame, from the joint angles (3,) [rad]; a locked joint's entry is
         ignored.
         """
-        q1, q2, q3 = np.where(self.free, np.asarray(angles, float), self.held).tolist()
+        q1, q2, q3 = np.where(self.free, as_numbers("angles", angles, (3,)), self.held).tolist()
         l1, l2, l3 = self.lengths.tolist()
         radius = l1 + l2 * cos(q2) + l3 * sin(q2 + q3)
         return np.array([radius * cos(q1), radius * sin(q1), l2 * sin(q2) - l3 * cos(q2 + q3)])
 
     def nearest(self, target: npt.ArrayLike) -> tuple[np.ndarray, float]:
-        """Return the angles (3,) [rad] that bring the foot nearest to the target (3,) [m, leg frame], and the distance
-        [m].
+        """Return the angles (3,) [rad] that bring the foot to the target (3,) [m, leg frame], and its distance [m] from
+        it there.
 
-        Knee up and foot outward; angles stop at their limits.
+        Knee up and foot outward, as near as possible within the limits of the knee; then each angle stops at its
+        limits, so that another pose may be nearer to a target beyond those of coxa or femur, or behind the coxa.
         """
-        target = _check_target(self.name, target)
+        target = self._check_target(target)
         knee = knee_cosines(self.lower[2], self.upper[2])
         angles = np.array(place_foot(target, (0.0, 0.0, 0.0), self.lengths, self.free, self.held, knee)[0])
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
@@ -106,7 +110,8 @@ class LegKinematics:
         Of the (up to four) solutions within the limits, the one nearest to `near` (3,) [rad]; by default the knee-up,
         foot-outward one comes first. Raises ReachError, which names the reachable range, if there is none.
         """
-        target = _check_target(self.name, target)
+        target = self._check_target(target)
+        wanted = np.zeros(3) if near is None else as_array("near", near, (3,), ignored=~self.free)
         within, beyond = [], []
         for angles in self._candidates(target):
             if np.linalg.norm(self.forward(angles) - target) <= TOLERANCE:
@@ -118,7 +123,7 @@ class LegKinematics:
                 else:
                     within.append(clipped)
         if within:
-            return min(within, key=lambda a: np.abs(a - np.asarray(near, float)).max())
+            return min(within, key=lambda a: np.abs(a - wanted)[self.free].max(initial=0.0))
         raise ReachError(self._refusal(target, beyond))
 
     def _candidates(self, target: np.ndarray) -> Iterator[np.ndarray]:
@@ -165,7 +170,10 @@ class LegKinematics:
             )
         locked = ", ".join(f"{JOINTS[k]} at {self.held[k]:.3f} rad" for k in range(3) if not self.free[k])
         _, miss = self.nearest(target)
-        return f"{given} is out of reach with {locked} locked; the nearest reachable point is {miss:.4f} m away"
+        return f"{given} is out of reach with {locked} locked; knee up and outward, the foot stays {miss:.4f} m away"
+
+    def _check_target(self, target: npt.ArrayLike) -> np.ndarray:
+        return as_array(f"leg {self.name}: foot target [m]", target, (3,), error=ReachError)
 
 
 def knee_cosines(lower: float, upper: float) -> tuple[float, float]:
@@ -192,10 +200,3 @@ def link_lengths(description: Leg) -> np.ndarray:
             f"x, x, -z; given {', '.join(f'{k} about {a.tolist()}' for k, a in zip(kinds, axes, strict=True))}"
         )
     return lengths
-
-
-def _check_target(leg: str, target: npt.ArrayLike) -> np.ndarray:
-    target = np.asarray(target, float)
-    if target.shape != (3,) or not np.isfinite(target).all():
-        raise ReachError(f"leg {leg}: a foot target is 3 finite numbers [m], given {target.tolist()}")
-    return target

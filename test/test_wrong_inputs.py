@@ -21,7 +21,10 @@ from hexapod_dynamics.dynamics.regressors import parameters_to_body
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait import AdaptiveGait, GetUp, TripodGait
+from hexapod_dynamics.gait.planning.search import make_plan
+from hexapod_dynamics.gait.recovery.brace import Brace
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.gait_kinds import make_gait
 from hexapod_dynamics.identification import Recording, identify, standing_exercise
 from hexapod_dynamics.kinematics import LegKinematics
@@ -64,16 +67,16 @@ def test_what_is_no_robot_is_refused(make, stranger):
     "adopt",
     [
         lambda morphology: Simulator(ROBOT, morphology, gait=TripodGait()),
-        Simulator(ROBOT).set_morphology,
-        Predictor(ROBOT).set_morphology,
-        Observer(ROBOT).set_morphology,
-        DamageDetector(ROBOT).set_morphology,
+        *(kind(ROBOT).set_morphology for kind in (Simulator, Predictor, Observer, DamageDetector, Brace)),
         *(kind().bind(ROBOT).set_morphology for kind in GAITS),
+        lambda morphology: GetUp(ROBOT, GetUpLibrary(ROBOT)).begin(AdaptiveGait(), morphology),
     ],
 )
-def test_what_is_no_morphology_is_refused(adopt):
+def test_what_is_no_morphology_of_this_robot_is_refused(adopt):
     with pytest.raises(HexapodError, match=r"morphology: 'RM' given, a Morphology needed .*Morphology.whole"):
         adopt("RM")
+    with pytest.raises(HexapodError, match="morphology of robot 'phantomx' given, one of 'jethexa' needed"):
+        adopt(Morphology.whole(Robot.load("config/phantomx.yaml")))
 
 
 REFUSED = {
@@ -108,6 +111,7 @@ REFUSED = {
         ("measure_attitude", (0.1, np.zeros(3)), "rotation"),
         ("bus", (0.1, True, NOBODY), "silent"),
         ("bus", (0.1, NOBODY, [3, 4]), "torque_off"),
+        ("bus", (0.1, NOBODY, range(18)), "torque_off"),  # indices are no mask
         ("bus", (0.1, NOBODY, NOBODY, TEXTS), "answering"),
         ("update", ("x",), "time"),
     ],
@@ -220,7 +224,13 @@ MADE = {
     "HexapodError: period: ": [lambda: AdaptiveGait(period=NAN)],
     "pattern: .*'gallop'": [lambda: AdaptiveGait(pattern="gallop")],
     "'gallop': allowed are auto, tripod": [lambda: make_gait("gallop", {})],
-    "ReachError: leg LF: a foot target is 3 finite numbers": on(LEG.inverse, [0.1, 0.0], [NAN, 0.0, 0.0]),
+    "ReachError: leg LF: foot target ": on(LEG.inverse, [0.1, 0.0], [NAN, 0.0, 0.0], "up"),
+    "DynamicsError: (angles|near): ": [
+        *on(LEG.forward, 0.3, FIVE),
+        *on(lambda near: LEG.inverse([0.122, 0.0, -0.12], near), 0.3, [NAN] * 3),
+    ],
+    "HexapodError: dt: given 0.0": [lambda: GetUp(ROBOT, GetUpLibrary(ROBOT), dt=0.0)],
+    "MorphologyError: 'XX': no such leg": [lambda: make_plan(ROBOT, ["XX"])],
     r"ReachError: leg LF.*0\.2550 m from the femur.*0\.0460 to 0\.2000 m": [lambda: LEG.inverse([0.3, 0.0, 0.0])],
     r"ReachError: leg LF.*femur -2\.0\d+ rad \(allowed -1\.700 to 2\.090\)": [lambda: LEG.inverse([-0.1, 0.0, -0.12])],
     # Robots

@@ -44,6 +44,7 @@ struct hd_sample { /* of a walk */
 static inline double hd_margin_in_hull(const struct hd_xy *points, int count, double x, double y)
 {
     double least = HD_FAR;
+    int edges = 0;
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++) {
             const double ex = points[j].x - points[i].x, ey = points[j].y - points[i].y, square = ex * ex + ey * ey;
@@ -51,12 +52,11 @@ static inline double hd_margin_in_hull(const struct hd_xy *points, int count, do
             for (int k = 0; k < count && outer; k++)
                 if (k != i && k != j)
                     outer = !(ex * (points[k].y - points[i].y) - ey * (points[k].x - points[i].x) < 0.0);
+            edges += outer;
             if (outer)
                 least = hd_least(least, (ex * (y - points[i].y) - ey * (x - points[i].x)) / sqrt(square));
         }
-    if (count < 3)
-        return count == 2 ? -fabs(least) : -HD_FAR;
-    return least;
+    return edges == 0 ? -HD_FAR : count == 2 ? -fabs(least) : least; /* no edge: all points are one */
 }
 
 /* The margin [m] by which the belly of a robot that crawls on two feet carries less than half of its weight at (x, y).
@@ -92,7 +92,7 @@ static inline double hd_segment_distance(const struct hd_segment *one, const str
     }
     const double uu = hd_dot(u, u, 3), uv = hd_dot(u, v, 3), vv = hd_dot(v, v, 3), uw = hd_dot(u, w, 3), vw = hd_dot(v, w, 3);
     const double det = uu * vv - uv * uv;
-    double s = det > 1e-12 ? hd_unit((uv * vw - vv * uw) / det) : 0.0, t = vv > 1e-12 ? (uv * s + vw) / vv : 0.0;
+    double s = det > 1e-12 ? hd_unit((uv * vw - vv * uw) / det) : 0.0, t = vv > 1e-12 ? (uv * s + vw) / vv : -1.0;
     if (t < 0.0 || t > 1.0) {
         t = hd_unit(t);
         s = uu > 1e-12 ? hd_unit((uv * t - uw) / uu) : 0.0;

@@ -136,7 +136,7 @@ class AdaptiveGait(Gait):
         computed in parallel to the walk, and a `step` applies it.
         """
         whole = Morphology.whole(self.robot)
-        require_instance("morphology", morphology or whole, Morphology)
+        Morphology.check(self.robot, morphology or whole)
         if (self.changes.target or whole) != (morphology or whole):
             self.changes.change(morphology)
 
@@ -169,7 +169,7 @@ class AdaptiveGait(Gait):
     def contact_probe(self, leg: str) -> bool:
         """Stop on all feet, press the foot of a leg down and walk on; this takes 2 s. Return False, and do
         nothing, if the robot cannot: while it sits, rows or presses already, or if the other feet do not support
-        the body.
+        the body. HexapodError for an unknown leg.
         """
         state, plan = self.data.state, self.plan
         if leg not in self.robot.leg_names:
@@ -215,18 +215,18 @@ class AdaptiveGait(Gait):
         unknown = settings.keys() - set(LIVE)
         if unknown:
             raise HexapodError(f"{min(unknown)}: cannot change while the gait is bound")
-        before = self.settings
+        before, limiter = self.settings, self.limiter
         given = {name: value for name, value in settings.items() if value is not None}
         if given.get("period") == 0.0:
             given["period"] = None
         self.settings = replace(before, **given)
-        self.limiter.apply_feasible_settings()
-        if self.limiter.given_up:
-            reason = self.limiter.describe_reach()
+        limiter.apply_feasible_settings()
+        if limiter.given_up:
+            reason = limiter.describe_reach()
             self.settings = before
-            self.limiter.apply_feasible_settings()
+            limiter.apply_feasible_settings()
             raise HexapodError(reason)
-        self.limiter.follow_again()
+        limiter.follow_again()
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
@@ -250,9 +250,8 @@ class AdaptiveGait(Gait):
         """Adopt a change of plan that the worker has finished, as `step` does, while the gait is not stepped."""
         self.changes.adopt()
 
-    def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Restart: standing, or in the steady nominal walk at a phase, with a transition if joints are given."""
-        require_finite(phase=phase)
+    def restart(self, walking: bool, phase: float) -> None:
+        """Set the state for `reset`: standing, or in the steady nominal walk at a phase."""
         data, state = self.data, self.data.state
         state.values[:] = data.command.values[:] = 0.0
         data.feet["returns"] = 0.0
@@ -268,10 +267,9 @@ class AdaptiveGait(Gait):
             data.plan.period = data.settings.asked_period
             data.feet[:] = 0.0
             if walking:
-                state.mode, state.weight, state.phase = Mode.WALK, 1.0, phase % 1.0
+                state.mode, state.weight, state.phase = Mode.WALK, 1.0, phase
             data.place_feet()
         data.position[:] = data.legs["rest"].ravel()
-        self.restart(joints)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity)."""
@@ -346,7 +344,7 @@ class AdaptiveGait(Gait):
             "followed": f"{fx:.3f} {fy:.3f} m/s {fz:.3f} rad/s",
             "period [s]": self.period,
         }
-        if self.plan is not None:
+        if self.plan is not None and self.settings.pattern == "auto":
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
         out.update(self.terrain.report())
         if self.doing == "pressing":

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.array_checks import as_array
-from hexapod_dynamics.errors import HexapodError, UnboundGaitError, is_finite
+from hexapod_dynamics.errors import HexapodError, UnboundGaitError, is_finite, require_finite
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:
@@ -71,24 +71,24 @@ class Gait(ABC):
     def set_morphology(self, morphology: Morphology | None) -> None:
         """Adopt a Morphology at any time; None is the whole robot."""
 
-    @abstractmethod
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady nominal walk at a phase, with a transition from measured joints if given.
 
         joints (n,) [rad]. The transition has minimum jerk; the average speed of each joint in it is at most a tenth of
-        its speed limit.
+        its speed limit. Raises HexapodError for values that are wrong; then nothing has changed.
         """
+        require_finite(phase=phase)
+        start = None if joints is None else as_array("joints", joints, self.position.shape)
+        self.restart(walking, phase % 1.0)
+        self.step(0.0)
+        if start is not None:
+            self.data.start[:] = start
+            self.data.state.blend_time = np.abs(self.position - start).max() / (0.1 * self.robot.servo.speed_limit)
+            self.step(0.0)
 
-    def restart(self, joints: npt.ArrayLike | None) -> None:
-        """Fill the set-points after a reset, with a transition from measured joints (n,) [rad] if given."""
-        self.step(0.0)
-        if joints is None:
-            return
-        joints = as_array("joints", joints, self.position.shape)
-        furthest = float(np.abs(self.position - joints).max())
-        self.data.start[:] = joints
-        self.data.state.blend_time = furthest / (0.1 * self.robot.servo.speed_limit)
-        self.step(0.0)
+    @abstractmethod
+    def restart(self, walking: bool, phase: float) -> None:
+        """Set the state for `reset`: standing, or in the steady nominal walk at a phase from 0 to 1."""
 
     def close(self) -> None:
         """Stop background work; by default there is none."""
@@ -174,7 +174,7 @@ class Gait(ABC):
     def contact_probe(self, leg: str) -> bool:
         """Stop, and press the foot of a leg (by name) down, so that the damage detector sees whether it is there.
 
-        Returns False if this gait cannot do this, or not now. HexapodError for an unknown leg.
+        Returns False if this gait cannot do this, or not now.
         """
         return False
 

@@ -17,13 +17,13 @@ def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
     """Return the rows (legs,) of `_core.GAIT_LEG` (core/gait.h) of a Robot with a Morphology; no leg walks yet.
 
     Missing links have no mass; links are as long as in the intact robot unless they are shortened. Raises
-    HexapodError for a leg that does not consist of coxa, femur and tibia.
+    HexapodError for a leg that does not consist of coxa, femur and tibia, and for another robot's morphology.
     """
     require_instance("robot", robot, Robot)
     table = _intact_table(robot).copy()
     if morphology is None:
         return table
-    require_instance("morphology", morphology, Morphology)
+    Morphology.check(robot, morphology)
     for row, leg in zip(table, robot.legs, strict=True):
         for k, link in enumerate(leg.links):
             remaining = morphology.remaining(leg.name, link.name)
@@ -70,17 +70,17 @@ def rest_pose(row: np.ndarray, limp: Sequence[bool] = (False, False, False)) -> 
     femurs = np.linspace(lower[1], min(upper[1], 1.6), 81) if free[1] else np.array([row["held"][1]])
     tibias = np.linspace(max(lower[2], -1.45), upper[2], 71) if free[2] else np.array([row["held"][2]])
     femur, tibia = np.meshgrid(femurs, tibias, indexing="ij")
-    if limp[2]:
-        tibia = np.clip(-femur, lower[2], upper[2])
-    if limp[1]:
+    if limp[1] and limp[2]:
+        femur = np.full_like(femur, max(lower[1], -0.5 * np.pi))
+    elif limp[1]:
         # Angle of the centre of mass of femur and tibia, seen from the hip, at femur angle 0; a limp femur has it
         # straight down.
         m2, m3 = row["mass"][1], max(row["mass"][2], 1e-9)
         r = m2 * row["centre"][1] * l2 + m3 * (l2 + row["centre"][2] * l3 * np.sin(tibia))
         z = -m3 * row["centre"][2] * l3 * np.cos(tibia)
         femur = np.clip(-0.5 * np.pi - np.arctan2(z, r), lower[1], upper[1])
-        if limp[2]:
-            femur, tibia = np.full_like(femur, max(lower[1], -0.5 * np.pi)), np.zeros_like(tibia)
+    if limp[2]:
+        tibia = np.clip(-femur, lower[2], upper[2])
     knee = l2 * np.sin(femur)
     foot = knee - l3 * np.cos(femur + tibia) if row["mass"][2] > 0.0 else knee
     radius = l1 + l2 * np.cos(femur) + l3 * np.sin(femur + tibia)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError, require_finite, require_positive
+from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.gait.interface import Gait, finite_twist
 from hexapod_dynamics.gait.legs import leg_table, link_lines, neutral_foothold
 from hexapod_dynamics.gait_kinds import GaitValue
@@ -113,18 +112,16 @@ class TripodGait(Gait):
         self.data.state.command[:3] = followed
         return followed
 
-    def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Restart: standing, or in the steady walk at a phase of eq. (64), with a transition if joints are given."""
-        require_finite(phase=phase)
+    def restart(self, walking: bool, phase: float) -> None:
+        """Set the state for `reset`: standing, or in the steady walk at a phase of eq. (64)."""
         state = self.data.state
         state.values[:] = 0.0
         state.twist[3] = state.command[3] = self.body_height
         if walking:
             state.twist[:3] = self.walk()
             state.walking = 1.0
-            state.phase = phase % 1.0
+            state.phase = phase
         self.data.place_feet()
-        self.restart(joints)
 
     @property
     def compiled(self) -> _core.Tick | None:

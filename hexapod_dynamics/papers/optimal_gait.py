@@ -177,7 +177,6 @@ class OptimalGait(TripodGait):
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
         self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
-        self.forget_plans()
         super().bind(robot, morphology)
         return self
 
@@ -192,7 +191,7 @@ class OptimalGait(TripodGait):
     def set_morphology(self, morphology: Morphology | None) -> None:
         """Adopt a Morphology: the present plans are dropped, new ones are made for it."""
         super().set_morphology(morphology)
-        self.plans, self._planned_for, self._asked_for = {}, None, None
+        self.forget_plans()
         self.planner.cancel()
         self._damage = Morphology.whole(self.robot) if morphology is None else morphology
         mask = self._damage.moving_mask
@@ -202,10 +201,10 @@ class OptimalGait(TripodGait):
             for leg, moving in zip(self.robot.legs, self._moving, strict=True)
         ]
 
-    def reset(self, **options: Any) -> None:
-        """Reset the gait as `TripodGait.reset` does."""
+    def restart(self, walking: bool, phase: float) -> None:
+        """Set the state for `reset` as `TripodGait.restart` does."""
         self._weights[:], self._swinging[:] = 0.0, False
-        super().reset(**options)
+        super().restart(walking, phase)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity), each (18,): arrays that the next call overwrites."""

@@ -8,7 +8,7 @@ import pytest
 from support.guarded_walk import steps
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, UnboundGaitError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.terrain import WeighingSway
@@ -185,6 +185,7 @@ def test_a_robot_that_was_told_to_sit_stays_down_until_it_is_told_to_stand(chang
     gait.stand()
     steps(gait, 300)
     assert gait.doing == "standing"
+    assert ("margin of the plan [mm]" in gait.report()) == (change != "another pattern")  # a wave is not searched
 
 
 @pytest.mark.parametrize("rests", [0.0, 7.3])
@@ -309,6 +310,10 @@ def test_settings_out_of_reach_are_refused_by_name():
     with pytest.raises(HexapodError, match="body_height 0.25"):
         AdaptiveGait(plans=LIBRARY, body_height=0.25).bind(ROBOT)
     gait.adjust(body_height=0.10, step_height=0.03, period=1.0)
+    unbound = AdaptiveGait()
+    with pytest.raises(UnboundGaitError):
+        unbound.adjust(step_height=0.03)
+    assert unbound.settings == AdaptiveGait().settings
 
 
 def test_settings_that_only_the_whole_robot_can_follow_are_given_up_with_a_reason():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 
 LEGS = [LegKinematics.from_robot(ROBOT, name) for name in ROBOT.leg_names]
@@ -185,8 +185,12 @@ def test_from_measured_joints_the_gait_leads_softly_to_its_stand():
     speeds = np.diff(np.vstack([somewhere, q]), axis=0) / dt
     assert np.abs(speeds).max() < 0.2 * ROBOT.servo.speed_limit + 1.3  # blend, then the walk's own
     assert gait.walking
-    with pytest.raises(HexapodError, match="joints: .*18"):
-        gait.reset(joints=[0.0])
+    for kind in (gait, AdaptiveGait().bind(ROBOT)):
+        kind.walk()
+        before = [kind.step(dt)[0].copy() for _ in range(100)][-1]
+        with pytest.raises(HexapodError, match="joints: .*18"):
+            kind.reset(joints=[0.0])
+        assert kind.walking and np.array_equal(kind.position, before)  # nothing has changed
 
 
 def test_a_locked_joint_is_held_and_the_others_do_their_best():

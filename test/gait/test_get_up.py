@@ -30,7 +30,8 @@ from hexapod_dynamics.gait.recovery.motion import (
     YieldControl,
     find_seat,
 )
-from hexapod_dynamics.gait.recovery.untangle import LegSpace, plan_moves
+from hexapod_dynamics.gait.recovery.untangle import BODY, LegSpace, plan_moves
+from hexapod_dynamics.robot import Robot
 
 LIBRARY = GetUpLibrary.load_for_robot(ROBOT)
 MISSING = {0, 1, 2}  # joints of a leg that does not push with any
@@ -213,6 +214,7 @@ def swing(puppet, seconds, tilt, hertz=2.0, shakes=0.0):
     each tick, None: none.
     """
     out, omega, random = [], 2.0 * np.pi * hertz, np.random.default_rng(1)
+    puppet.get_up.step(DT, dataclasses.replace(puppet.sensed, up=(np.nan,) * 3))  # one that is not known
     for k in range(round(seconds / DT)):
         angle = tilt * np.sin(omega * k * DT)
         puppet.sensed.up = (0.0, np.sin(angle), -np.cos(angle))
@@ -523,6 +525,8 @@ def test_crossed_legs_are_taken_apart_on_ways_that_are_clear():
         here = move
     np.testing.assert_allclose(here, goal)
     assert len(moves) > 1
+    small = Robot.load("config/quadruped.yaml")  # its coxas are too short to touch anything
+    assert (0, BODY) in LegSpace(small).compute_distances(np.zeros(12), [0])
 
 
 N, SPEED = ROBOT.joint_count, 2.0

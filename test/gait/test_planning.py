@@ -16,11 +16,11 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics import worker_processes
 from hexapod_dynamics.cma_es import minimise
-from hexapod_dynamics.core._core import cycle_foot, hull_margin, link_centres
+from hexapod_dynamics.core._core import cycle_foot, hull_margin, least_distance, link_centres
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.legs import leg_table
+from hexapod_dynamics.gait.legs import leg_table, rest_pose
 from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.planning.plan import PlanEvaluator
@@ -46,11 +46,19 @@ def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
     np.testing.assert_allclose(masses @ centres, expected, atol=1e-12)
 
 
-def test_the_margin_is_the_distance_to_the_nearest_edge():
+def test_margin_and_distance_are_those_to_the_nearest_edge_and_place():
     square = np.array([[0.0, 0.0], [0.1, 0.0], [0.1, 0.1], [0.0, 0.1], [0.05, 0.05]])
     assert hull_margin(square, 0.05, 0.02) == 0.02
     assert hull_margin(square, 0.13, 0.05) < -0.029
     assert hull_margin(square[:2], 0.05, 0.03) < 0.0
+    assert all(hull_margin(square[[1] * count], 0.1, 0.0) == -1.0 for count in range(1, 5))  # one point is no polygon
+    line, point = [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]], [[0.5, 0.1, 0.0] * 2]
+    assert least_distance(line, point) == least_distance(point, line) == 0.1
+
+
+def test_a_leg_whose_servos_are_off_hangs_straight_down_as_far_as_its_limits():
+    angles = rest_pose(leg_table(ROBOT)[0], (False, True, True))
+    assert angles[1:] == pytest.approx((-0.5 * np.pi, 1.2))  # of the tibia: its limit
 
 
 def test_cma_es_finds_the_valley_of_a_skewed_function():
@@ -84,7 +92,7 @@ def test_on_two_feet_the_belly_may_carry_half_of_the_weight():
 
 
 def test_two_legs_on_one_side_get_no_plan_and_two_on_both_sides_row(monkeypatch):
-    plan = make_plan(ROBOT, ("LF", "LM", "RR", "RM"))
+    plan = make_plan(ROBOT, iter(("LF", "LM", "RR", "RM")))
     assert plan.kind == "row" and plan.margin > 0.01
     beside = [abs(y) - 0.5 * ROBOT.body.box[1] for _, y in plan.footholds]
     assert min(beside) > 0.045

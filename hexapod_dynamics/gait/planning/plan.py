@@ -26,7 +26,8 @@ class GaitPlan:
     order; phases: of each leg, 0 to 1; footholds: of each leg, (x, y) [m] in base_link; duty: share of the cycle
     in which a leg stands; period [s]; height [m] of base_link over the ground; lift [m] of a swinging foot; sway
     (32,) [m], see `cycle`; rise [m] of a rowing body from its belly. margin [m]: least distance of the zero-moment
-    point from the edge of the standing feet's polygon over all twists for which the plan was made.
+    point from the edge of the standing feet's polygon over all twists of a search; a textbook's plan has only a nominal
+    one.
     """
 
     kind: str

@@ -259,7 +259,9 @@ def make_demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
 
 def make_plan(robot: Robot, lost: Iterable[str], morphology: Morphology | None = None) -> GaitPlan:
     """Return the GaitPlan of a robot without some legs (names); HexapodError if there is none."""
-    names = [name for name in robot.leg_names if name not in lost]
+    gone = set(lost)
+    morphology = morphology or Morphology.whole(robot).without(*gone)
+    names = [name for name in robot.leg_names if name not in gone]
     if len(names) < 2:
         raise HexapodError(f"remaining legs: {', '.join(names) or 'none'}; at least 2 are needed to row")
     height = min(HEIGHT, float(leg_table(robot)["lengths"][:, 2].min()))

@@ -117,6 +117,7 @@ class Brace:
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology: legs with a foot are moved; a locked joint keeps its angle."""
+        Morphology.check(self.robot, morphology)
         self._legs = [
             (LegKinematics.from_robot(self.robot, leg.name, morphology), self.robot.leg_joints(leg.name))
             for leg in self.robot.legs

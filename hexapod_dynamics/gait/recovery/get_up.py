@@ -89,7 +89,7 @@ class GetUp:
     def __init__(
         self, robot: Robot, library: GetUpLibrary, speed: float = 2.0, dt: float = 0.02, *, most_attempts: int = 3
     ) -> None:
-        require_positive({"speed": speed, "most_attempts": most_attempts})
+        require_positive({"speed": speed, "dt": dt, "most_attempts": most_attempts})
         self.robot, self.library, self._speed, self._most_attempts = robot, library, speed, most_attempts
         self.phase, self.reason, self.attempts = Phase.IDLE, "", 0
         self._motion, self._rest = JointMotion(robot, speed, dt), RestWatch(dt)

@@ -157,6 +157,7 @@ def find_damage(robot: Robot, morphology: Morphology) -> dict[str, set[int]]:
     """Return the joints, 0 the coxa to 2 the tibia, that are locked or limp of each leg (name) that is lost for a roll:
     all where a part, or most of the tibia, is missing.
     """
+    Morphology.check(robot, morphology)
     works, found = morphology.existing_mask & morphology.moving_mask & morphology.driven_mask, {}
     for leg in robot.legs:
         stump = morphology.remaining(leg.name, leg.link_names[-1]) < 0.7

@@ -75,7 +75,7 @@ class RestWatch:
         self.calm = self.calm + dt if turn < CALM_RATE else 0.0
         self.falling = self.falling + dt if size < FALL_FORCE else 0.0
         share = min(1.0, dt / (0.5 * LONGEST_SWING)) if self._mean.any() else 1.0
-        self._mean += share * (np.asarray(up) - self._mean)
+        self._mean += np.nan_to_num(share * (np.asarray(up) - self._mean))  # what is not known changes nothing
         if math.dist(self._mean, self._place) < IN_PLACE:
             self.in_place += dt
         else:

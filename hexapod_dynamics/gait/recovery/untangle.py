@@ -31,13 +31,14 @@ class LegSpace:
         self._half = 0.5 * np.asarray(robot.body.box, float)
         self.legs: list[int] = np.flatnonzero(self._table["mass"][:, 0] > 0.0).tolist()
         self.low, self.high = self._table["lower"], self._table["upper"]
+        self._long = (self._table["mass"] > 0.0) & (self._table["lengths"] > 4.0 * RADIUS)  # links (legs, 3)
 
     def compute_capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
         """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
-        row = self._table[leg]
-        lines, lengths = link_lines(row, angles), row["lengths"][row["mass"] > 0.0]
-        way = RADIUS * (lines[:, 3:] - lines[:, :3]) / lengths[:, None]
-        return (lines + np.hstack([way, -1.5 * way]))[lengths > 4.0 * RADIUS]
+        row, long = self._table[leg], self._long[leg]
+        lines = link_lines(row, angles)[long[row["mass"] > 0.0]]
+        way = RADIUS * (lines[:, 3:] - lines[:, :3]) / row["lengths"][long, None]
+        return lines + np.hstack([way, -1.5 * way])
 
     def compute_distances(self, angles: np.ndarray, moving: Sequence[int]) -> dict[tuple[int, int], float]:
         """Return the least distance [m] of each pair of legs of which one is `moving`, and, as (leg, BODY), that
@@ -46,8 +47,7 @@ class LegSpace:
         lines = {i: self.compute_capsules(i, angles[3 * i : 3 * i + 3]) for i in self.legs}
         pairs = [pair for pair in itertools.combinations(self.legs, 2) if set(pair) & set(moving)]
         out = {(i, j): least_distance(lines[i], lines[j]) for i, j in pairs}
-        tibias = {i: lines[i][-1] for i in moving if len(lines[i]) == 3}
-        return out | {(i, BODY): self._from_body(tibia) for i, tibia in tibias.items()}
+        return out | {(i, BODY): self._from_body(lines[i][-1]) for i in moving if self._long[i, 2]}
 
     def _from_body(self, line: np.ndarray) -> float:
         """Return the least distance [m] of a line (6,) from the body's box."""
