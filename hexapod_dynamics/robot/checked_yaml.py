@@ -117,10 +117,11 @@ def make_constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) 
     return array
 
 
-def check_name(name: object, what: str) -> None:
-    """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
+def check_name(name: object, what: str) -> str:
+    """Return the name; RobotError unless it is one word: a text without dots, slashes and spaces, and not empty."""
     if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
         raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")
+    return name
 
 
 def check_rotation(matrix: np.ndarray, name: str) -> None:
@@ -131,7 +132,7 @@ def check_rotation(matrix: np.ndarray, name: str) -> None:
 
 def check_inertia(inertia: np.ndarray, name: str) -> None:
     """Raise RobotError for an inertia (3, 3) that no rigid body has: not symmetric, not positive, or moments that
-    break the triangle inequality.
+    break the triangle inequality by more than the rounding of a file, in which those of a plate are just equal.
     """
     scale = float(np.max(np.abs(inertia)))
     if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * scale):
@@ -139,7 +140,7 @@ def check_inertia(inertia: np.ndarray, name: str) -> None:
     principal = np.linalg.eigvalsh(inertia)
     if principal[0] <= 0:
         raise RobotError(f"{name}: principal moments {principal.tolist()} kg m^2, all must be positive")
-    if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
+    if principal[0] + principal[1] < principal[2] * (1 - 1e-5):
         raise RobotError(
             f"{name}: principal moments {principal.tolist()} kg m^2 break the triangle inequality: "
             "the two smaller ones must add up to at least the largest (are the units the same, the digits enough?)"
@@ -202,11 +203,42 @@ class Array:
         return array
 
 
-Check = Number | Choice | Array
+@dataclass(frozen=True)
+class Name:
+    """The name of a part: one word, as `check_name`; free: any text that is not empty."""
+
+    free: bool = False
+
+    def check(self, value: object, name: str) -> str:
+        """Return the value; RobotError, which names it, if it is not allowed."""
+        if not self.free:
+            return check_name(value, name.removesuffix(".name"))
+        if not isinstance(value, str) or not value:
+            raise RobotError(f"{name}: {value!r} given, a text needed that is not empty")
+        return value
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A part of a part, of the class `kind`; many: a tuple of such."""
+
+    kind: type
+    many: bool = False
+
+    def check(self, value: object, name: str) -> object:
+        """Return the value, a list as a tuple; RobotError, which names it, if it is not allowed."""
+        parts = value if self.many else (value,)
+        if not isinstance(parts, (tuple, list)) or not all(isinstance(part, self.kind) for part in parts):
+            needed = f"{'a tuple of' if self.many else 'a'} {self.kind.__name__}"
+            raise RobotError(f"{name}: {value!r} given, {needed} (hexapod_dynamics.robot) needed")
+        return tuple(parts) if self.many else value
+
+
+Check = Number | Choice | Array | Name | Instance
 
 
 class Part:
-    """A dataclass whose numbers and arrays are checked at its creation, as their annotations say: `checks`."""
+    """A dataclass whose fields are checked at its creation, as their annotations say: `checks`."""
 
     checks: ClassVar[dict[str, Check]]  # by the names of these fields
 

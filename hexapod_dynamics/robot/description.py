@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Number
+from hexapod_dynamics.robot.checked_yaml import Instance, Name, Number, Part
 from hexapod_dynamics.robot.geometry import Leg, robot_of_program
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Servo
@@ -26,7 +26,7 @@ from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 
 
 @dataclass(frozen=True, eq=False)
-class Robot:
+class Robot(Part):
     """A main body with legs; immutable, equal to another one when every number in it is.
 
     Its methods import what reads or writes a format: a node reads the YAML file of its robot, and loads no other.
@@ -36,37 +36,28 @@ class Robot:
     joint, or none.
     """
 
-    name: str
-    gravity: float
-    body: Body
-    legs: tuple[Leg, ...]
-    servo: Servo
-    contact: Contact
-    imu: Imu
-    joint_servos: tuple[JointServo, ...] = ()
+    name: Annotated[str, Name(free=True)]
+    gravity: Annotated[float, Number("m/s^2")]
+    body: Annotated[Body, Instance(Body)]
+    legs: Annotated[tuple[Leg, ...], Instance(Leg, many=True)]
+    servo: Annotated[Servo, Instance(Servo)]
+    contact: Annotated[Contact, Instance(Contact)]
+    imu: Annotated[Imu, Instance(Imu)]
+    joint_servos: Annotated[tuple[JointServo, ...], Instance(JointServo, many=True)] = ()
     # The file that `load` has read, beside which its plans lie (gait/planning/library.py); a changed robot has none.
     file: ClassVar[Path | None] = None
     MADE_BY: ClassVar[str] = "Robot.load(path) reads one from a file"
 
     def __post_init__(self) -> None:
-        Number("m/s^2").check(self.gravity, "gravity")
-        kinds = {"name": str, "body": Body, "servo": Servo, "contact": Contact, "imu": Imu}
-        for field, kind in kinds.items():
-            if not isinstance(getattr(self, field), kind):
-                needed = "a text" if kind is str else f"a {kind.__name__} (hexapod_dynamics.robot)"
-                raise RobotError(f"{field}: {getattr(self, field)!r} given, {needed} needed")
+        super().__post_init__()
         if "/" in self.name:
             raise RobotError(f"name: {self.name!r} given, no slash allowed: files such as plans_NAME.yaml have it")
-        if not isinstance(self.legs, (tuple, list)) or not all(isinstance(leg, Leg) for leg in self.legs):
-            raise RobotError(f"legs: {self.legs!r} given, a tuple of Leg needed")
-        object.__setattr__(self, "legs", tuple(self.legs))
         if not self.legs:
             raise RobotError("legs: none given, at least one needed")
         servo_ids = [joint.servo_id for joint in self.joints if joint.servo_id is not None]
         for what, used in (("leg names", self.leg_names), ("joint names", self.joint_names), ("servo ids", servo_ids)):
             if repeated := [str(one) for one, count in Counter(used).items() if count > 1]:
                 raise RobotError(f"legs: {what} {', '.join(repeated)} are used more than once")
-        object.__setattr__(self, "joint_servos", tuple(self.joint_servos))
         if self.joint_servos and len(self.joint_servos) != self.joint_count:
             raise RobotError(f"joint_servos: {len(self.joint_servos)} given, {self.joint_count} (one a joint) needed")
         object.__setattr__(self, "_fingerprint", repr(_content(self)))

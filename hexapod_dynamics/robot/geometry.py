@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Choice, Part, check_name
+from hexapod_dynamics.robot.checked_yaml import Choice, Instance, Name, Part
 from hexapod_dynamics.robot.parts import Joint, Link, Rotation, Vector
 from hexapod_dynamics.se3 import exp, inverse, log, pose
 
@@ -36,16 +36,15 @@ TOLERANCE = 1e-9  # of positions [m] and axes: double precision leaves 1e-15
 class Leg(Part):
     """A leg: its mount (base_link <- mount frame), its joints and links from the body outward, and its tripod group."""
 
-    name: str
+    name: Annotated[str, Name()]
     mount_rotation: Rotation
     mount_position: Vector
-    joints: tuple[Joint, ...]
-    links: tuple[Link, ...]
+    joints: Annotated[tuple[Joint, ...], Instance(Joint, many=True)]
+    links: Annotated[tuple[Link, ...], Instance(Link, many=True)]
     tripod_group: Annotated[int, Choice((1, 2), "1 or 2")]
-    module: str
+    module: Annotated[str, Name(free=True)]
 
     def __post_init__(self) -> None:
-        check_name(self.name, "leg")
         super().__post_init__()
         if not self.joints or len(self.joints) != len(self.links):
             count = f"{len(self.joints)} joints and {len(self.links)} links"
@@ -103,13 +102,13 @@ class LinkGeometry:
         where = f"leg {leg}, link {self.name}"
         corners = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         try:
-            places = [np.array([float(value) for value in self.place(q.tolist(), corner)]) for corner in corners]
+            places = [[float(value) for value in self.place(q.tolist(), corner)] for corner in corners]
         except Exception as error:  # any error of the user's function
             raise RobotError(f"{where}: place(q, point) fails: {error!r}") from error
-        start = places[0]
-        if start.shape != (3,):
-            raise RobotError(f"{where}: place(q, point) gives {len(start)} coordinates, 3 needed")
-        rotation = np.column_stack([place - start for place in places[1:]])
+        if wrong := [len(place) for place in places if len(place) != 3]:
+            raise RobotError(f"{where}: place(q, point) gives {wrong[0]} coordinates, 3 needed")
+        start, *ends = np.array(places)
+        rotation = np.column_stack([end - start for end in ends])
         if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
             raise RobotError(
                 f"{where}: its points do not move as a rigid body, the unit axes become {rotation.T.tolist()}"

@@ -19,6 +19,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import (
     Array,
     Choice,
+    Name,
     Number,
     Part,
     check_inertia,
@@ -76,7 +77,7 @@ class Link(Part):
     [kg m^2]; rotation (3, 3) mount frame <- link axes at zero.
     """
 
-    name: str
+    name: Annotated[str, Name()]
     mass: Annotated[float, Number("kg", zero=False)]
     length: Annotated[float, Number("m")]
     com: Vector
@@ -130,7 +131,7 @@ class Joint(Part):
     mounting error of its horn.
     """
 
-    name: str
+    name: Annotated[str, Name(free=True)]
     kind: str
     axis: Vector
     origin: Vector

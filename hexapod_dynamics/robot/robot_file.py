@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Array, Check, Choice, Number, Part, Section, check_name, number, quote
+from hexapod_dynamics.robot.checked_yaml import (
+    Array,
+    Check,
+    Name,
+    Number,
+    Part,
+    Section,
+    check_name,
+    number,
+    quote,
+)
 from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import (
     DIRECTION,
@@ -67,7 +77,7 @@ def _read_field(section: Section, key: str, check: Check) -> Any:
         return rotation_rpy(*np.radians(section.vector(key, 3)))
     if isinstance(check, Array):
         return section.vector(key, 3)
-    if isinstance(check, Choice):
+    if not isinstance(check, Number):
         return check.check(section.read(key), section.key(key))
     value = number(section.read(key), section.key(key))
     if key.endswith("_deg"):
@@ -84,6 +94,8 @@ def _write(part: Part) -> dict[str, object]:
             data[key] = _numbers(inertia_elements(value))
         elif isinstance(check, Array):
             data[key] = _numbers(np.degrees(roll_pitch_yaw(value)) if check is ROTATION else value)
+        elif isinstance(check, Name):
+            data[key] = value
         elif value is not None:
             data[key] = _number(math.degrees(value) if key.endswith("_deg") else value)
     return data
@@ -198,10 +210,8 @@ def _read_link(section: Section) -> Link:
     norm = float(np.linalg.norm(direction))
     if norm < 1e-9:
         raise RobotError(f"{section.key('direction')}: {direction.tolist()} has no direction")
-    name = section.text("name")
-    check_name(name, section.key("name"))
     com = section.vector("com", 3, [section.number("length") / 2, 0, 0])
-    return _read(section, Link, name=name, com=com, rotation=rotation_x_to(direction / norm))
+    return _read(section, Link, com=com, rotation=rotation_x_to(direction / norm))
 
 
 # ---- writing ----------------------------------------------------------------------------------------------------
@@ -222,7 +232,9 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
         parts = _parts(leg)
         name = next((known for known, those in modules.items() if those == parts), None)
         if name is None:
-            name = leg.module if leg.module not in modules else f"{leg.module}_{leg.name}"
+            name = leg.module
+            while name in modules:
+                name = f"{name}_{leg.name}"
             modules[name] = parts
         legs[leg.name] = _leg(leg, name)
     data: dict[str, object] = {
@@ -270,6 +282,9 @@ def _parts(leg: Leg) -> list[dict[str, object]]:
     for joint, link in zip(leg.joints, leg.links, strict=True):
         if not joint.name.endswith(f"_{leg.name}"):
             raise RobotError(f"joint {joint.name}: its name must end in _{leg.name} to be written to a robot file")
+        if not (math.isfinite(joint.lower) and math.isfinite(joint.upper)):
+            limits = f"limits {joint.lower} to {joint.upper}"
+            raise RobotError(f"joint {joint.name}: {limits}; a robot file needs finite ones: replace lower and upper")
         entry: dict[str, object] = {
             "name": joint.name.removesuffix(f"_{leg.name}"),
             "kind": joint.kind,
@@ -295,7 +310,7 @@ def _link(link: Link) -> dict[str, object]:
         )
     data = _write(link)
     del data["rpy_deg"]  # of its rotation: the direction says it
-    return {"name": link.name, "direction": _numbers(direction), **data}
+    return {"name": data.pop("name"), "direction": _numbers(direction), **data}
 
 
 def _numbers(values: Iterable[float]) -> list[float]:
@@ -303,6 +318,4 @@ def _numbers(values: Iterable[float]) -> list[float]:
 
 
 def _number(value: float) -> float:
-    if not math.isfinite(value):
-        raise RobotError(f"{value} cannot be stored in a robot file: a finite number is needed")
     return float(f"{float(value):.9g}") + 0.0

@@ -230,6 +230,7 @@ def test_leg_names_that_are_no_word_are_refused(name):
         ({"servo": None}, ("servo", "None", "Servo")),
         ({"contact": "hard"}, ("contact", "'hard'", "Contact")),
         ({"imu": {}}, ("imu", "{}", "Imu")),
+        ({"joint_servos": [30.0] * 18}, ("joint_servos", "30.0", "JointServo")),
         ({"name": 5}, ("name", "5", "text")),
         ({"name": "a/b"}, ("name", "'a/b'", "no slash")),  # the name of its file of plans was no file's name
     ],

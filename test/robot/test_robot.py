@@ -13,14 +13,17 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import yaml
+from scipy.spatial.transform import Rotation
+from support.jethexa import ROBOT
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import DeviceError, RobotError
 from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Morphology, Robot, Servo
 from hexapod_dynamics.robot.geometry import LinkGeometry
-from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
+from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields, robot_yaml
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
+from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 JETHEXA = yaml.safe_load(jethexa_path().read_text())
@@ -96,6 +99,42 @@ def test_a_body_s_centre_of_mass_and_rotors_are_read():
     assert [joint.rotor_inertia for joint in robot.legs[2].joints] == [0.0, 3e-3, 0.0]
 
 
+def with_last_links(legs, **change):
+    return tuple(
+        dataclasses.replace(leg, links=(*leg.links[:-1], dataclasses.replace(leg.links[-1], **change))) for leg in legs
+    )
+
+
+def test_what_is_rounded_in_a_file_stays_possible():
+    """Two moments of a plate are together just the third, one of a rod is nearly zero."""
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        turn, (a, b) = Rotation.random(random_state=seed).as_matrix(), random.uniform(1e-5, 1e-4, 2)
+        plate = turn @ np.diag([a, b, a + b]) @ turn.T
+        for inertia in (np.diag([a, b, a + b]), 0.5 * (plate + plate.T), np.diag([1e-10, a, a])):
+            robot = dataclasses.replace(ROBOT, legs=with_last_links(ROBOT.legs, inertia=inertia))
+            for made in (robot, robot_of_urdf(robot.to_urdf(), "made")[0]):
+                read = parse_robot(yaml.safe_load(robot_yaml(made)))
+                moments = np.linalg.eigvalsh(read.legs[-1].links[-1].inertia)
+                np.testing.assert_allclose(moments, np.linalg.eigvalsh(inertia), rtol=1e-5, atol=2e-14)
+
+
+def test_legs_keep_their_own_links_in_a_file():
+    """The module of leg LR, which differs from those of LF, had the name of that of LM, and replaced it."""
+    legs = [dataclasses.replace(leg, module="leg_LR" if leg.name == "LM" else "leg") for leg in ROBOT.legs]
+    masses = [0.1 + 0.01 * k for k in range(len(legs))]
+    legs = [with_last_links((leg,), mass=mass)[0] for leg, mass in zip(legs, masses, strict=True)]
+    read = parse_robot(yaml.safe_load(robot_yaml(dataclasses.replace(ROBOT, legs=legs))))
+    assert [leg.links[-1].mass for leg in read.legs] == pytest.approx(masses)
+
+
+def test_a_joint_without_limits_is_named_that_a_file_cannot_have():
+    first, *others = ROBOT.legs[0].joints
+    leg = dataclasses.replace(ROBOT.legs[0], joints=(dataclasses.replace(first, lower=-math.inf), *others))
+    with pytest.raises(RobotError, match="joint coxa_joint_LF: limits -inf to 1.75; .* finite"):
+        robot_yaml(dataclasses.replace(ROBOT, legs=(leg, *ROBOT.legs[1:])))
+
+
 def test_the_own_errors_of_a_program_stay_its_own(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def robot(): return {}['legs']\n")
@@ -146,6 +185,11 @@ LINK = {
         (lambda: Joint("x", "revolute", np.eye(3)[0], np.zeros(3), "-1", 1.0), r"joint x.limits: \[-1, 1.0\] given"),
         (lambda: Joint("x", "revolute", np.eye(3)[0], np.zeros(3), -1.0, math.nan), r"joint x.limits: .*nan.* given"),
         (lambda: Body(1.0, np.eye(3), [0.1, -0.1, 0.1]), "body.box: .*-0.1"),
+        (lambda: Link(**LINK | {"name": "a.b"}), "link.*'a.b' given as its name"),
+        (
+            lambda: dataclasses.replace(ROBOT.legs[0], joints=(1, 2, 3)),
+            r"leg LF.joints: \(1, 2, 3\) given, a tuple of Joint",
+        ),
     ],
 )
 def test_parts_made_in_python_are_checked_like_those_of_a_file(make, named):
@@ -258,7 +302,8 @@ def geometry(place, **change):
         ([lambda q, p: (p[0] + 2 * q[0], p[1], p[2])], "moves it by 2 m"),
         ([lambda q, p: coxa([2 * q[0]], p)], "turns it by 2 rad"),
         ([lambda q, p: (2 * p[0], p[1], p[2])], "rigid body"),
-        ([lambda q, p: (p[0] + q[0], p[1])], "2 coordinates"),
+        ([lambda q, p: (p[0] + q[0], p[1], p[2])[: 2 + any(p)]], "2 coordinates"),
+        ([lambda q, p: (p[0] + q[0], p[1], p[2])[: 3 - any(p)]], "2 coordinates"),
         ([lambda q, p: (p[0] + q[1], p[1], p[2])], "fails"),
         ([lambda q, p: coxa(q, (p[0] + 0.1, p[1], p[2]))], "off its joint"),
         ([lambda q, p: (p[0] + q[0] ** 2 + q[0], p[1], p[2])], "one fixed screw motion"),
