@@ -103,7 +103,7 @@ def rights_itself(case, seed, speed):
     robot.get_up.begin(GAIT, case.declared)
     robot.run(60.0)
     sits = "cannot stand" in robot.get_up.reason  # upright, and no gait for what is left
-    good = (robot.get_up.phase is Phase.DONE or sits) and robot.cos_tilt > 0.9
+    good = (robot.get_up.phase is Phase.DONE or sits) and robot.physics.rotation[2, 2] > 0.9
     reason = "" if good else f"{seed}: {robot.get_up.phase.value}, {robot.get_up.reason}"
     return good, upright[0] - began[0], robot.time - began[0], robot.saturated.max(), robot.heat.max(), reason
 

@@ -9,17 +9,60 @@ their times, and the IMU. --write: to a bag, on which the command `identify` can
 
 import argparse
 from pathlib import Path
+from time import time_ns
 
 import numpy as np
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
-from hexapod_dynamics.identification.bag import read_bag, write_bag
+from hexapod_dynamics.identification.bag import read_bag
 from hexapod_dynamics.identification.exercise import split_exercises
 from hexapod_dynamics.identification.identify import format_table
 from hexapod_dynamics.robot import Robot
 
 PERIOD, LATENCY, LAG, ROTOR = 0.02, 0.022, 0.018, 1e-4  # [s] between commands; of the servos; inertia/stiffness [s^2]
+
+
+def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
+    """Write a Recording as a rosbag2 folder with the topics that `identify` reads, beginning now."""
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store, begin, nothing = get_typestore(Stores.ROS2_HUMBLE), time_ns(), (np.zeros(0), np.zeros(0))
+    types, names, chip = store.types, list(robot.joint_names), np.asarray(robot.imu.rotation)
+    vector, upright = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+    no_attitude, unknown = np.array([-1.0] + 8 * [0.0]), np.zeros(9)  # covariances, by REP-145
+    read = zip(recording.reading_joint, recording.readings, strict=True)
+    sensed = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
+    # Of each topic: its type, the times [s], and what follows the header in each message.
+    topics = {
+        "/joint_commands": (
+            "JointState",
+            recording.command_time,
+            [(names, row, *nothing) for row in recording.commands],
+        ),
+        "/servos/measurements": (
+            "JointState",
+            recording.reading_time,
+            [([names[k]], np.array([q]), *nothing) for k, q in read],
+        ),
+        "/imu/data_raw": (
+            "Imu",
+            recording.imu_time,
+            [(upright, no_attitude, vector(*w), unknown, vector(*f), unknown) for f, w in sensed],
+        ),
+    }
+    with Writer(path, version=8) as writer:
+        for topic, (name, times, values) in topics.items():
+            kind = f"sensor_msgs/msg/{name}"
+            connection = writer.add_connection(topic, kind, typestore=store)
+            for at, row in zip(times, values, strict=True):
+                stamp = begin + round(1e9 * at)
+                clock = types["builtin_interfaces/msg/Time"](*divmod(stamp, 10**9))
+                message = types[kind](types["std_msgs/msg/Header"](clock, ""), *row)
+                writer.write(connection, stamp, store.serialize_cdr(message, kind))
+
+
 options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 options.add_argument("bag", nargs="*", type=Path)
 options.add_argument("--weight", type=float, help="the robot on a scale [kg]")

@@ -9,7 +9,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from time import time_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,44 +88,6 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     fed = _columns(torques, start, (robot.joint_count if torques else 0,))
     arrays: tuple[Any, ...] = *sent, times, joint.astype(np.intp), angles, *sensed, *fed  # in the order of the fields
     return Recording(*arrays)
-
-
-def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
-    """Write a Recording as a rosbag2 folder with the topics that `read_bag` reads, beginning now.
-
-    Raises IdentificationError if the folder exists or cannot be written, or rosbags is missing.
-    """
-    try:
-        from rosbags.rosbag2 import Writer, WriterError
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError:
-        raise IdentificationError("writing a bag needs rosbags: pip install rosbags") from None
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types, begin, nothing = store.types, time_ns(), (np.zeros(0), np.zeros(0))
-    vector, upright = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
-    no_attitude, unknown = np.array([-1.0] + 8 * [0.0]), np.zeros(9)  # covariances, by REP-145
-    names, chip = list(robot.joint_names), np.asarray(robot.imu.rotation)
-    read = zip(recording.reading_joint, recording.readings, strict=True)
-    sensed = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
-    samples = [(upright, no_attitude, vector(*rate), unknown, vector(*force), unknown) for force, rate in sensed]
-    # Of each topic: the times [s], and what follows the header in each message.
-    topics: dict[str, tuple[np.ndarray, list[tuple[Message, ...]]]] = {
-        COMMANDS: (recording.command_time, [(names, row, *nothing) for row in recording.commands]),
-        MEASUREMENTS: (recording.reading_time, [([names[k]], np.array([q]), *nothing) for k, q in read]),
-        RAW: (recording.imu_time, samples),
-    }
-    try:
-        with Writer(path, version=8) as writer:
-            for topic, (times, values) in topics.items():
-                kind = TOPICS[topic]
-                connection = writer.add_connection(f"/{topic}", kind, typestore=store)
-                for at, row in zip(times, values, strict=True):
-                    stamp = begin + round(1e9 * at)
-                    clock = types["builtin_interfaces/msg/Time"](*divmod(stamp, 10**9))
-                    message = types[kind](types["std_msgs/msg/Header"](clock, ""), *row)
-                    writer.write(connection, stamp, store.serialize_cdr(message, kind))
-    except (WriterError, OSError) as error:
-        raise IdentificationError(f"{path}: the bag cannot be written: {error}") from None
 
 
 def read_topics(

@@ -30,34 +30,45 @@ _OF_RCLPY = {
 
 
 def check_parameter_file(
-    path: str | Path, robot: Robot, foreign: Iterable[str] = (), namespace: str | None = None
-) -> None:
-    """Raise ParameterError for the first thing in a parameter file that no node would accept, or that none has.
+    path: str | Path,
+    robot: Robot,
+    foreign: Iterable[str] = (),
+    namespace: str | None = None,
+    option: str = "params_file:=",
+) -> dict[tuple[str, str], object]:
+    """Return the values {(section, parameter): value} of a parameter file; ParameterError for the first thing in it
+    that no node would accept, or that none has.
 
     Args:
         path: of the YAML file.
         robot: its legs and links are in the names of the parameters of `damage_manager`.
         foreign: names of nodes of other packages; their parameters are not checked.
         namespace: of the nodes, empty for none; None: not known, each is right.
+        option: by which the file was given, before its path in a message.
 
     """
     known = {node: {spec.name: spec for spec in specs} for node, specs in NODES.items()}
     known["damage_manager"] = {
         spec.name: spec for spec in (*NODES["damage_manager"], *list_parameters(Morphology.whole(robot)))
     }
-    seen: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], object] = {}
     try:
         for place, name, value in _entries(_read_content(path)):
-            if (place, name) in seen:  # as legs.RM and legs: RM, or in gait: and /gait:
+            if (place, name) in found:  # as legs.RM and legs: RM, or in gait: and /gait:
                 raise ParameterError(f"{place}: {name} is given more than once")
-            seen.add((place, name))
             node = place.rpartition("/")[2]
-            if node not in foreign:
-                _check_entry(known, node, name, value)
+            found[place, name] = value if node in foreign else _check_entry(known, node, name, value)
         if namespace is not None:
-            _check_places({place for place, _ in seen}, namespace.strip("/"))
+            _check_places({place for place, _ in found}, namespace.strip("/"))
     except ParameterError as error:
-        raise ParameterError(f"params_file:={path}: {error}") from None
+        raise ParameterError(f"{option}{path}: {error}") from None
+    return found
+
+
+def select_values(values: Mapping[tuple[str, str], object], node: str) -> dict[str, object]:
+    """Return what the values of `check_parameter_file` set in a node without a namespace, {parameter: value}."""
+    sections = {place for place, _ in values if place.rpartition("/")[2] in (node, "*", "**") and _is_read(place, "")}
+    return {name: value for (place, name), value in values.items() if place in sections}
 
 
 def _check_places(places: set[str], namespace: str) -> None:
@@ -152,7 +163,8 @@ def _flatten(values: object, place: str, prefix: str = "") -> Iterator[tuple[str
             yield f"{prefix}{name}", value
 
 
-def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, name: str, value: object) -> None:
+def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, name: str, value: object) -> object:
+    """Return the value of a node's parameter in its type; ParameterError if the node would not accept it."""
     if node in known:
         specs = [known[node]]
     elif node in ("*", "**"):
@@ -162,7 +174,7 @@ def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, na
     found = [each[name] for each in (*specs, _OF_RCLPY) if name in each]
     if not found:
         if name.startswith("qos_overrides."):
-            return
+            return value
         names = {known_name for each in specs for known_name in each}
         where = "no node has" if node not in known else f"{node} has not"
         owners = [owner for owner, each in known.items() if name in each]
@@ -177,11 +189,12 @@ def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, na
         spec.check(value_of_type)
         if spec is _OF_RCLPY["use_sim_time"] and value_of_type:
             raise ParameterError(f"{node}.{name} is true: servos, IMU and simulated robot run in real time")
+    return value_of_type
 
 
 def _convert(spec: ParameterSpec, value: object) -> Value | None:
     """Return the value as rcl reads it if it has the parameter's type, else None."""
-    kind, _, is_array = spec.type.partition("_array")
+    kind = spec.type.removesuffix("_array")
     if spec.type.endswith("_array"):
         if not isinstance(value, list):
             return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import reprlib
 import typing
 from collections.abc import Callable, Sequence
@@ -70,10 +71,7 @@ class Section:
 
     def text(self, name: str, default: object = MISSING) -> str:
         """Return a text that is not empty."""
-        value = self.read(name, default)
-        if not isinstance(value, str) or not value:
-            raise RobotError(f"{self.key(name)}: {quote(value)} given, a name needed")
-        return value
+        return Name(free=True).check(self.read(name, default), self.key(name))
 
     def section(self, name: str, default: object = MISSING) -> Section:
         """Return a mapping within this one."""
@@ -115,13 +113,6 @@ def make_constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) 
     array = as_array(name, array_like, shape, error=RobotError)
     array.flags.writeable = False
     return array
-
-
-def check_name(name: object, what: str) -> str:
-    """Return the name; RobotError unless it is one word: a text without dots, slashes and spaces, and not empty."""
-    if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
-        raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")
-    return name
 
 
 def check_rotation(matrix: np.ndarray, name: str) -> None:
@@ -205,16 +196,15 @@ class Array:
 
 @dataclass(frozen=True)
 class Name:
-    """The name of a part: one word, as `check_name`; free: any text that is not empty."""
+    """A name: one word, a text without dots, slashes and spaces that is not empty; free: any text that is not empty."""
 
     free: bool = False
 
     def check(self, value: object, name: str) -> str:
         """Return the value; RobotError, which names it, if it is not allowed."""
-        if not self.free:
-            return check_name(value, name.removesuffix(".name"))
-        if not isinstance(value, str) or not value:
-            raise RobotError(f"{name}: {value!r} given, a text needed that is not empty")
+        if not isinstance(value, str) or not value or not (self.free or re.fullmatch(r"[^\s./]+", value)):
+            needed = "a text that is not empty" if self.free else "one word without dots, slashes and spaces"
+            raise RobotError(f"{name.removesuffix('.name')}: {quote(value)} given as its name, {needed} needed")
         return value
 
 

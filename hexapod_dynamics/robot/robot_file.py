@@ -22,7 +22,6 @@ from hexapod_dynamics.robot.checked_yaml import (
     Number,
     Part,
     Section,
-    check_name,
     number,
     quote,
 )
@@ -153,7 +152,6 @@ def robot_fields(data: object) -> dict[str, Any]:
 
 
 def _read_leg(name: str, section: Section, modules: Section) -> Leg:
-    check_name(name, f"legs.{name}")
     module = section.text("module")
     if module not in modules.values:
         known = ", ".join(map(str, modules.values))

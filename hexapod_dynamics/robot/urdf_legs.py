@@ -178,9 +178,7 @@ def _joint(joint: Joint, k: int, origin: np.ndarray, sense: float, zero: float, 
 
 
 def _round_inertia(inertia: np.ndarray) -> np.ndarray:
-    """Return an inertia (3, 3) rounded to the decimal place of the seventh digit of its least principal moment, so that
-    a possible one stays possible.
-    """
+    """Return an inertia (3, 3) rounded to the seventh digit of its least principal moment: it stays possible."""
     inertia = 0.5 * (inertia + inertia.T)
     step = 10.0 ** (math.floor(math.log10(np.linalg.eigvalsh(inertia)[0])) - 6)
     return step * np.round(inertia / step)

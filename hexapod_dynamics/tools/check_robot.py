@@ -24,14 +24,14 @@ from hexapod_dynamics.devices.hardware import BUSES
 from hexapod_dynamics.devices.suspended_robot import SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
-from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
-from hexapod_dynamics.parameters import imu as imu_parameters
-from hexapod_dynamics.parameters import servos as servos_parameters
+from hexapod_dynamics.errors import HexapodError, MissingPackageError
+from hexapod_dynamics.parameters import imu as imu_list
+from hexapod_dynamics.parameters import servos as servos_list
+from hexapod_dynamics.parameters.file_check import check_parameter_file, select_values
 from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.robot.yaml_text import load_yaml
 from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, split_names
 from hexapod_dynamics.tools.commissioning.bench import Bench, Operator, SimulatedOperator
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, format_report, label_findings, summarise
@@ -97,10 +97,8 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
 # [s] to wait for an answer: the threads of a simulated robot are in the same process and take turns with the checks.
 SIMULATED_TIMEOUT = 0.25
 # Values of parameters that a parameter file does not contain.
-DEFAULTS = {
-    "servos": {parameter.name: parameter.default for parameter in servos_parameters.PARAMETERS},
-    "imu": {parameter.name: parameter.default for parameter in imu_parameters.PARAMETERS},
-}
+LISTS = {"servos": servos_list.PARAMETERS, "imu": imu_list.PARAMETERS}
+DEFAULTS = {node: {parameter.name: parameter.default for parameter in own} for node, own in LISTS.items()}
 WELCOME = """Before you begin:
   - The robot hangs or stands on a box, its feet in the air; nothing is in the way of the legs.
   - Your hand is at the battery switch: it is the last resort, and it always works.
@@ -137,15 +135,15 @@ def build_parser() -> argparse.ArgumentParser:
     return top
 
 
-def read_device_parameters(given: argparse.Namespace) -> dict[str, dict]:
+def read_device_parameters(given: argparse.Namespace, robot: Robot) -> dict[str, dict]:
     """Return the device parameters: those of the command line, else those of the file."""
     name = given.hardware or "jethexa"
     file = Path(jethexa_path()).parent / f"hardware_{name}.yaml" if name.isidentifier() else Path(name)
-    try:
-        nodes = load_yaml(file)
-        values = {name: default | nodes[f"/**/{name}"]["ros__parameters"] for name, default in DEFAULTS.items()}
-    except (RobotError, KeyError, TypeError, AttributeError) as error:
-        raise HexapodError(f"{file} has no parameters of servos and imu: {error!r}") from error
+    sections = check_parameter_file(file, robot, option="--hardware ")
+    own = {node: select_values(sections, node) for node in DEFAULTS}
+    if missing := [node for node, its in own.items() if not its]:
+        raise HexapodError(f"{file} has no parameters of {' and '.join(missing)}")
+    values = {node: default | own[node] for node, default in DEFAULTS.items()}
     protocol = values["servos"]["protocol"]
     if protocol in ("dynamixel", "feetech") and not given.robot:
         raise HexapodError(
@@ -176,7 +174,7 @@ def open_bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], e
         values = {name: default | simulated.parameters[name] for name, default in DEFAULTS.items()}
         values["servos"]["reply_timeout"], operator = SIMULATED_TIMEOUT, SimulatedOperator(simulated)
     else:
-        values, operator = read_device_parameters(given), Operator(permit_all=given.yes)
+        values, operator = read_device_parameters(given, robot), Operator(permit_all=given.yes)
     servos, imu = values["servos"], values["imu"]
     by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
     timeout = max(0.03, servos["reply_timeout"])  # [s]: the checks have time, and a busy computer reads answers late

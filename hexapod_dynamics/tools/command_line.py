@@ -41,9 +41,22 @@ def load_robot(file: str | Path | None) -> Robot:
 
 
 def check_folder(option: str, file: str | Path | None) -> None:
-    """Raise HexapodError if the folder of a file that is written at the end does not exist; option: of the message."""
+    """Raise HexapodError if a file that is written at the end is a folder, or is in none; option: of the message."""
     if file and not Path(file).absolute().parent.is_dir():
         raise HexapodError(f"{option} {file}: its folder does not exist: make it, or name another")
+    if file and Path(file).is_dir():
+        raise HexapodError(f"{option} {file}: it is a folder: add the name of the file")
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return the `type` of an option of argparse that is a whole number, from `least` on."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} given, allowed are whole numbers from {least}")
+        return int(text)
+
+    return read
 
 
 def split_names(option: str, text: str | None, kind: str, known: Sequence[str]) -> list[str]:
@@ -85,8 +98,10 @@ def describe_time_left(began: float, share: float) -> str:
     """Return in words how long a work lasts on that began at a monotonic time [s] and of which a share (0 to 1) is
     done; empty if none is.
     """
-    seconds = (time.monotonic() - began) * (1.0 / share - 1.0) if share else 0.0
-    return f"{seconds:.0f} s left" if seconds < 120.0 else f"{seconds / 60.0:.0f} min left" if share else ""
+    if not share:
+        return ""
+    seconds = (time.monotonic() - began) * (1.0 / share - 1.0)
+    return f"{seconds:.0f} s left" if seconds < 120.0 else f"{seconds / 60.0:.0f} min left"
 
 
 class Progress:

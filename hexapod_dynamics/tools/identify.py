@@ -15,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import check_name
+from hexapod_dynamics.robot.checked_yaml import Name
 from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, run_command
 
 
@@ -55,7 +55,7 @@ def _identify(given: argparse.Namespace) -> int:
     if given.weight is not None and not 0.0 < given.weight < 1e3:
         raise IdentificationError(f"--weight: {given.weight} given, kilograms above 0 needed")
     if given.out is not None:
-        check_name(given.out.stem, f"--out {given.out}")
+        Name().check(given.out.stem, f"--out {given.out}")
     check_folder("--out", given.out)
     check_folder("--report", given.report)
     robot = load_robot(given.robot)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import load_robot, make_parser, make_plans, run_command
+from hexapod_dynamics.tools.command_line import at_least, load_robot, make_parser, make_plans, run_command
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -47,8 +47,10 @@ def main(args: list[str] | None = None) -> int:
     options.add_argument("--check", action="store_true", help="the file is there: check it and make its plans")
     options.add_argument("--yes", action="store_true", help="without --urdf: take all answers in brackets")
     options.add_argument("--force", action="store_true", help="replace a file that is there")
-    options.add_argument("--most-lost", type=int, default=2, help="make plans for up to so many lost legs; default 2")
-    options.add_argument("--jobs", type=int, default=0, help="processes that plan; by default one a core")
+    options.add_argument(
+        "--most-lost", type=at_least(0), default=2, help="make plans for up to so many lost legs; default 2"
+    )
+    options.add_argument("--jobs", type=at_least(0), default=0, help="processes that plan; by default one a core")
     return run_command(options, _make, args)
 
 
@@ -66,12 +68,12 @@ def _make(given: argparse.Namespace) -> int:
 
 def _write_robot(given: argparse.Namespace) -> Robot:
     """Make the robot, write its file and return the robot read from that file."""
-    from hexapod_dynamics.robot.checked_yaml import check_name
+    from hexapod_dynamics.robot.checked_yaml import Name
     from hexapod_dynamics.robot.robot_file import robot_yaml
 
     if given.file.exists() and not given.force:
         raise RobotError(f"{given.file} is there; --check checks it, --force replaces it")
-    check_name(given.file.stem, f"file {given.file}")
+    Name().check(given.file.stem, f"file {given.file}")
     robot, notes = _from_urdf(given) if given.urdf else _ask_robot(given)
     given.file.write_text(robot_yaml(robot, notes, COMMENTS), encoding="utf-8")
     print(f"{given.file}: {len(robot.legs)} legs, {', '.join(robot.leg_names)}")
@@ -114,5 +116,5 @@ def _check_robot(robot: Robot) -> bool:
 def _plan(robot: Robot, given: argparse.Namespace) -> None:
     """Make the plans of a robot beside its file, with a line for each."""
     path, most = given.file.resolve().parent / f"plans_{robot.name}.yaml", len(robot.legs) - 3
-    count = make_plans(robot, path, jobs=given.jobs, most_lost=max(0, min(given.most_lost, most)))
+    count = make_plans(robot, path, jobs=given.jobs, most_lost=min(given.most_lost, max(0, most)))
     print(f"{path}: {count} plans; more by `ros2 run hexapod_dynamics plan`, or made while the robot sits")

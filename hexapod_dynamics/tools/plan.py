@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import (
+    at_least,
     check_folder,
     describe_plan,
     load_robot,
@@ -44,26 +45,27 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--plans", default="", help="library to show plans from; by default that of the package")
     parser.add_argument("--missing", nargs="*", default=None, metavar="LEG", help="show the plan for these lost legs")
     parser.add_argument("--plot", action="store_true", help="with --missing: draw it")
-    parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
+    parser.add_argument("--jobs", type=at_least(0), default=0, help="processes; by default one a core")
     parser.add_argument("--again", action="store_true", help="with --missing: search for this plan anew")
     parser.add_argument(
         "--improve", action="store_true", help="go on from the library's plans for four legs, or from its manoeuvres"
     )
-    parser.add_argument(
-        "--most-lost", type=int, default=None, help="largest number of lost legs for which plans are made"
-    )
+    parser.add_argument("--most-lost", type=at_least(0), help="largest number of lost legs for which plans are made")
     parser.add_argument("--get-up", action="store_true", help="search how it turns over after a fall (needs mujoco)")
     return run_command(parser, _plan, args)
 
 
 def _plan(given: argparse.Namespace) -> int:
     check_folder("--out", given.out)
-    action = _get_up if given.get_up else _make if given.missing is None else _show
-    return action(given)
-
-
-def _make(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
+    unknown = [name for name in given.missing or () if name not in robot.leg_names]
+    if unknown:
+        raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")
+    action = _get_up if given.get_up else _make if given.missing is None else _show
+    return action(robot, given)
+
+
+def _make(robot: Robot, given: argparse.Namespace) -> int:
     path = given.out or f"plans_{robot.name}.yaml"
     if given.improve:
         return _improve(robot, given.plans, path, given.jobs)
@@ -91,11 +93,10 @@ def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
     return 0
 
 
-def _get_up(given: argparse.Namespace) -> int:
+def _get_up(robot: Robot, given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
     from hexapod_dynamics.tools.get_up_search.search import make_get_up_library
 
-    robot = load_robot(given.robot)
     path = given.out or f"get_up_{robot.name}.yaml"
     sets = None if given.missing is None else [tuple(given.missing)]
     library = GetUpLibrary(robot)
@@ -113,17 +114,13 @@ def _get_up(given: argparse.Namespace) -> int:
     return 0
 
 
-def _show(given: argparse.Namespace) -> int:
+def _show(robot: Robot, given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
     from hexapod_dynamics.gait.planning.plan import plan_tripod
     from hexapod_dynamics.gait.planning.search import improve_plan, make_plan
 
-    robot = load_robot(given.robot)
     if given.plot and given.improve and given.out:
         raise HexapodError("--out: with --plot and --improve it would be the picture and the library; leave one out")
-    unknown = [name for name in given.missing if name not in robot.leg_names]
-    if unknown:
-        raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")
     path = given.plans or find_library_file(robot, "plans")[0]
     if not given.missing:
         plan = plan_tripod(robot)

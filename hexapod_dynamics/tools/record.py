@@ -86,9 +86,10 @@ def _record(given: argparse.Namespace) -> int:
     robot = Robot.load(file)
     own = file.read_text("utf-8") if file.suffix != ".py" else robot_yaml(robot, f"Made by record from {file.name}.")
     beside = {"robot.yaml": own, "recording.yaml": describe(given, robot)}
-    missing = [photo for photo in given.photos if not photo.is_file()]
-    if missing:
-        raise HexapodError(f"--photos: no file {missing[0]}")
+    names = [*beside, *(photo.name for photo in given.photos)]
+    wrong = [photo for photo in given.photos if not photo.is_file() or names.count(photo.name) > 1]
+    if wrong:
+        raise HexapodError(f"--photos: no file {wrong[0]}, or another file of the recording has its name")
     if given.out.exists():
         raise HexapodError(f"--out: {given.out} exists already; name another folder")
     if shutil.which("ros2") is None:

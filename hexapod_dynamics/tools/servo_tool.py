@@ -128,7 +128,7 @@ class ServoTool:
         return True
 
     def center(self, which: Sequence[str]) -> bool:
-        """Move joints slowly to zero, one after the other; all joints at zero are the reference pose."""
+        """Move joints slowly to zero, one after the other; return True if all are there, in the reference pose."""
         ids = [self._id(text) for text in which] or sorted(self._names)
         if not self._ask(f"Move {len(ids)} servo(s) to their centre? The feet must be in the air."):
             return False
@@ -136,11 +136,11 @@ class ServoTool:
         for done, servo_id in enumerate(ids, 1):
             self._move_slowly(servo_id, 0.0)
             progress(done / len(ids), self._describe_servo(servo_id))
-        for servo_id in ids:
-            angle = self._bus.ask(servo_id, Command.POS_READ)
-            if abs(angle) > math.radians(2.0):
-                self._print_servo(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
-        return True
+        angles = {servo_id: self._bus.ask(servo_id, Command.POS_READ) for servo_id in ids}
+        off = {servo_id: angle for servo_id, angle in angles.items() if abs(angle) > math.radians(2.0)}
+        for servo_id, angle in off.items():
+            self._print_servo(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
+        return not off
 
     def _move_slowly(self, servo_id: int, angle: float) -> None:
         """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to

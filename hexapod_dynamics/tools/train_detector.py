@@ -30,7 +30,7 @@ from hexapod_dynamics.detector_training.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
-from hexapod_dynamics.tools.command_line import Progress, check_folder, load_robot, make_parser, run_command  # noqa: E402
+from hexapod_dynamics.tools.command_line import Progress, at_least, check_folder, load_robot, make_parser, run_command  # noqa: E402
 
 MUJOCO_SEED = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 NETWORKS = 2  # trained side by side; their probabilities are averaged
@@ -41,19 +41,16 @@ def main(args: list[str] | None = None) -> int:
     parser = make_parser("train_detector", __doc__, whole=True)
     parser.add_argument("robot", nargs="?", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the weights; by default detector_NAME.npz in this folder")
-    parser.add_argument("--walks", type=int, default=2400, help="simulated walks of 10 to 20 s")
-    parser.add_argument("--steps", type=int, default=6000, help="steps of the training")
-    parser.add_argument("--seed", type=int, default=0, help="of the training; walks have the seeds 0, 1, ...")
-    parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
+    parser.add_argument("--walks", type=at_least(4), default=2400, help="simulated walks of 10 to 20 s")
+    parser.add_argument("--steps", type=at_least(1), default=6000, help="steps of the training")
+    parser.add_argument("--seed", type=at_least(0), default=0, help="of the training; walks have the seeds 0, 1, ...")
+    parser.add_argument("--jobs", type=at_least(0), default=0, help="processes; by default one a core")
     parser.add_argument("--work", default="", help="folder of the walks; by default detector_NAME_walks in this folder")
     return run_command(parser, _make_weights, args)
 
 
 def _make_weights(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
-    for name, value, least in (("--walks", given.walks, 4), ("--steps", given.steps, 1)):
-        if value < least:
-            raise HexapodError(f"{name}: given {value}, allowed are whole numbers from {least}")
     check_folder("--out", given.out)
     if given.out and Path(given.out).suffix != ".npz":  # numpy would append it, and the nodes look for it
         raise HexapodError(f"--out {given.out}: a file that ends with .npz is needed")

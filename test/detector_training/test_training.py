@@ -130,8 +130,9 @@ def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys,
     walks = {path: path.stat().st_mtime_ns for path in (tmp_path / "detector_jethexa_walks").iterdir()}
     assert command.main(arguments) == 0
     assert walks == {path: path.stat().st_mtime_ns for path in walks}
-    assert command.main(["--walks", "2"]) == 1
-    assert "--walks: given 2, allowed are whole numbers from 4" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["--walks", "2"])
+    assert "--walks: '2' given, allowed are whole numbers from 4" in capsys.readouterr().err
     for out, why in (("nowhere/weights.npz", "its folder does not exist"), ("weights.bin", "ends with .npz")):
         assert command.main(["--out", out]) == 1
         said = capsys.readouterr().err

@@ -150,8 +150,9 @@ def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):
     picture = tmp_path / "plan.png"
     assert tool.main(["--missing", "RM", "--plot", "--out", str(picture)]) == 0
     assert "walk, period" in capsys.readouterr().out and picture.stat().st_size > 20_000
-    assert tool.main(["--missing", "XX"]) == 1
-    assert "no such leg" in capsys.readouterr().err
+    for wrong, said in (("--get-up --missing XX", "no such leg"), (f"--missing RM --out {tmp_path}", "it is a folder")):
+        assert tool.main(wrong.split()) == 1
+        assert said in capsys.readouterr().err
     assert tool.main(["--missing", "RM", "--plot", "--improve", "--out", str(picture)]) == 1
     assert "--plot and --improve" in capsys.readouterr().err
 

@@ -18,9 +18,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.identification.bag import read_bag
-from hexapod_dynamics.identification.bag import write_bag as write_recording
 from hexapod_dynamics.identification.exercise import split_exercises
-from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.tools import identify, score
@@ -104,23 +102,6 @@ def test_identify_runs_on_the_recording_that_the_page_says_how_to_make(tmp_path,
         found = [float(value) for value in re.findall(rf"^\w+\.{name} +([\d.]+) ", said, re.M)]
         assert len(found) == 3 + 18
         np.testing.assert_allclose(found, true, atol=2.0)
-
-
-def test_a_recording_is_read_from_its_bag_as_it_was_written(tmp_path):
-    random = np.random.default_rng(1)
-    times = np.arange(100) * 0.02
-    joint, angle = np.arange(100) % 18, random.normal(size=100)
-    force, rate = random.normal(size=(2, 100, 3)) + [[[0.0, 0.0, 9.8]], [[0.0, 0.0, 0.0]]]
-    written = Recording(times, random.normal(size=(100, 18)), times, joint, angle, times, force, rate)
-    write_recording(tmp_path / "bag", ROBOT, written)
-    assert len(repr(written)) < 200 and "command 100" in repr(written)
-    read = read_bag(tmp_path / "bag", ROBOT)
-    for field in dataclasses.fields(Recording):
-        np.testing.assert_allclose(
-            getattr(read, field.name), getattr(written, field.name), atol=1e-6, err_msg=field.name
-        )
-    with pytest.raises(IdentificationError, match="cannot be written"):
-        write_recording(tmp_path / "bag", ROBOT, written)
 
 
 @pytest.mark.parametrize("stored", [1, 2])

@@ -174,6 +174,9 @@ def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
     assert described["photos"] == ["no.jpg"]
     assert record.main(["--out", str(tmp_path / "bag"), "--photos", "no.jpg"]) == 1
     assert "no file no.jpg" in capsys.readouterr().err
+    (tmp_path / "robot.yaml").touch()
+    assert record.main(["--out", str(tmp_path / "bag"), "--photos", str(tmp_path / "robot.yaml")]) == 1
+    assert "another file of the recording has its name" in capsys.readouterr().err
 
 
 def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path, stand_in):

@@ -81,7 +81,7 @@ def test_gait_plans_and_hardware_files_are_refused_likewise(tmp_path, name):
     class Given:
         hardware, port, direction, bus = str(path), "", "", ""
 
-    is_refused(lambda _: check_robot.read_device_parameters(Given), path, what)
+    is_refused(lambda _: check_robot.read_device_parameters(Given, Robot.jethexa()), path, what)
 
 
 def test_the_bound_of_a_number_is_far_beyond_any_use(tmp_path):

@@ -269,11 +269,7 @@ def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
 def devices(rehearse, tmp_path):
     """A rehearsal whose device files are in a parameter file, as those of a real robot are."""
     one = rehearse(loaded=True)
-    servos = {
-        "port": str(one.robot.servo_bus.link),
-        "direction": "adapter",
-        "reply_timeout": check_robot.SIMULATED_TIMEOUT,
-    }
+    servos = {"port": str(one.robot.servo_bus.link), "direction": "adapter", "reply_timeout": 0.1}
     imu = {"bus": str(one.robot.i2c.path)}
     file = tmp_path / "hardware.yaml"
     file.write_text(yaml.safe_dump({f"/**/{n}": {"ros__parameters": v} for n, v in (("servos", servos), ("imu", imu))}))
@@ -302,8 +298,7 @@ def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_pa
         (["--simulated", "--joints", "femur"], "is no joint"),
         (["--simulated", "--faults", "imu.gone=1"], "the faults are"),
         (["--simulated", "--speed", "3"], "0.05 to 1 rad/s"),
-        (["--hardware", "/nowhere.yaml"], "has no parameters of servos and imu"),
-        (["--hardware", "dynamixel"], "add --robot with the file of yours"),
+        (["--hardware", "/nowhere.yaml"], "--hardware /nowhere.yaml: cannot be read"),
         (["--hardware", "feetech", "--only", "port"], "add --robot with the file of yours"),
     ],
 )
@@ -329,15 +324,18 @@ def test_an_interruption_before_the_first_check_is_reported_too(monkeypatch, tmp
     [
         ({"servos": {"direction": "adapter"}, "imu": {"bus": "1"}}, "gives no port to servos"),
         ({"servos": {"port": "/dev/null"}, "imu": {"address": 104}}, "gives no bus to imu"),
-        ({"servos": {"port": "/dev/null"}}, "has no parameters of servos and imu"),
+        ({"servos": {"port": "/dev/null"}}, "has no parameters of imu"),
+        ({"servos": {"reply_timeout": "fast"}, "imu": {"bus": "1"}}, "servos.reply_timeout is 'fast': allowed is"),
+        ({"servos": {"prot": "/dev/null"}, "imu": {"bus": "1"}}, "did you mean 'port'"),
     ],
 )
 def test_what_a_parameter_file_leaves_out_is_named(capsys, tmp_path, nodes, words):
     file = tmp_path / "hardware.yaml"
-    file.write_text(yaml.safe_dump({f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}))
-    with pytest.raises(SystemExit) as left:
-        check_robot.main(["--hardware", str(file)])
-    assert left.value.code == 2 and words in capsys.readouterr().err
+    for space in ("/**/", ""):
+        file.write_text(yaml.safe_dump({space + name: {"ros__parameters": row} for name, row in nodes.items()}))
+        with pytest.raises(SystemExit) as left:
+            check_robot.main(["--hardware", str(file)])
+        assert left.value.code == 2 and words in capsys.readouterr().err
 
 
 def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):

@@ -105,8 +105,10 @@ def test_read_shows_every_register_by_joint_or_id(rig, session):
 
 
 def test_center_asks_and_moves_slowly(rig, session):
-    one = session(False, True)
+    one = session(False, True, True)
     assert not one.tool.center(["coxa_joint_LF"]) and rig.servos.motion(0)[1][0] == pytest.approx(0.1, abs=0.01)
+    assert not one.tool.center(["coxa_joint_LF"]) and "deg off: blocked?" in one.said[-1]
+    rig.servos.set_angles(np.zeros(18))
     assert one.tool.center(["coxa_joint_LF"])
     assert "in the air" in one.asked[0]
     assert rig.servos.motion(0)[1][0] == 0.0 and rig.servos.motion(0)[1][1] == pytest.approx(0.1, abs=0.01)

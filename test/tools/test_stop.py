@@ -17,7 +17,7 @@ from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import VARIABLE
 from hexapod_dynamics.simulation import Simulator
-from hexapod_dynamics.tools.command_line import Progress
+from hexapod_dynamics.tools.command_line import Progress, describe_time_left
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "stop"
 # Besides its own modules the tool imports `os` and what is in C: each further module delays the stop.
@@ -148,4 +148,5 @@ def test_progress_is_rewritten_on_a_terminal_and_a_line_a_stage_and_tenth_elsewh
         for share, stage in ((0.0, ""), (0.15, "one"), (0.19, "one"), (1.0, "done")):
             progress(share, stage)
     assert [line.split()[-1] for line in file.getvalue().splitlines()] == ["%", "one", "done"]
+    assert not describe_time_left(0.0, 0.0)
     assert terminal.getvalue().count("\r") == 4 and terminal.getvalue().count("\n") == 1

@@ -107,11 +107,6 @@ class FallenRobot:
         self._saturated_for = np.where(np.abs(shares) >= 0.99, self._saturated_for + IMU_PERIOD, 0.0)
         np.maximum(self.saturated, self._saturated_for, out=self.saturated)
 
-    @property
-    def cos_tilt(self) -> float:
-        """Upward component of the body's z axis."""
-        return float(self.physics.rotation[2, 2])
-
 
 def draw_rotation(random: np.random.Generator) -> np.ndarray:
     """Return a rotation (3, 3), all equally likely."""

@@ -205,7 +205,7 @@ def turn_over(
         get_up.begin(gait, morphology)
         while get_up.active and get_up.phase is not Phase.STAND and fallen.time < 30.0:
             fallen.tick()
-        count += fallen.cos_tilt > UPRIGHT
+        count += fallen.physics.rotation[2, 2] > UPRIGHT
         saturated.append(fallen.saturated.max())
     return count, float(np.median(saturated))
 

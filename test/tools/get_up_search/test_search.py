@@ -238,10 +238,10 @@ def test_it_gets_up_from_its_back_and_stands(lost):
     morphology = WHOLE.without(*lost)
     GAIT.set_morphology(morphology)
     robot = fallen(morphology)
-    assert robot.cos_tilt < -0.8
+    assert robot.physics.rotation[2, 2] < -0.8
     robot.get_up.begin(GAIT, morphology)
     assert robot.run(25.0) and robot.get_up.phase is Phase.DONE
-    assert robot.cos_tilt > 0.95 and robot.physics.position[2] > 0.09
+    assert robot.physics.rotation[2, 2] > 0.95 and robot.physics.position[2] > 0.09
 
 
 def test_with_a_joint_that_somebody_holds_it_does_not_turn_over():
