@@ -221,7 +221,9 @@ class RegisterBusDevice(SerialDevice):
         touched = range(address, address + len(data))
         if model.torque.address in touched:
             self.servos.switch_torque(i, self._get(i, model.torque) != 0, when)
-        if model.goal.address in touched and (self.servos.loaded[i] or model.protocol == 1):
+        # With torque a servo goes to its set-point, which one of protocol 2 sets to where it stands when that comes.
+        goes = self.servos.loaded[i] and model.torque.address in touched and model.protocol == 1
+        if goes or (model.goal.address in touched and (self.servos.loaded[i] or model.protocol == 1)):
             angle, speed = model.counts.angle(self._get(i, model.goal)), self._get(i, model.speed) * model.speed.unit
             # The set-point, in the servo's own direction; it follows the shaft while there is no torque.
             here = float(self.servos.setpoints(when)[i]) * math.copysign(1.0, self.servos.slope[i])

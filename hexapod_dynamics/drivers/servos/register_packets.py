@@ -125,10 +125,6 @@ class Packets(FrameFinder):
         """Return the packet that reads registers."""
         return self.build(servo_id, Instruction.READ, self._numbers(address, size))
 
-    def write(self, servo_id: int, address: int, data: bytes) -> bytes:
-        """Return the packet that writes registers of one servo."""
-        return self.build(servo_id, Instruction.WRITE, self._numbers(address) + data)
-
     def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
         """Return the packets that write the same registers of several servos: parts (id, data), data of one size."""
         sizes = {len(data) for _, data in parts}

@@ -1,7 +1,8 @@
 """Servos with registers behind the servo interface: sync writes, and group reads where they support it.
 
 A motion of a given duration is a set-point and a speed. These servos have no stop command: a stop is a set-point at the
-present position of the motion. Torque is switched on after the present position has become the set-point.
+present position of the motion. Torque is switched on after the present position has become the set-point, which is read
+back. All writes are sync writes: the answer to another one would meet the next request on the line.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ Waits = tuple[Idle, float | None]  # how long an answer is awaited: idle and tim
 _NORMAL: Waits = (None, None)
 _RECENT = 1.0  # [s] for which a slow value of the state block is used again, and between reads of a hardware error
 _GENTLE = 0.5  # [rad/s] speed if the present set-point is not known, and for stops
+_NEAR = 0.05  # [rad] from a set-point to the servo without torque that gets it: it may follow the shaft
 _ALERT = 0x80  # bit of the answers of protocol 2: there is a hardware error to be read
 _SHUTDOWN = 0x24  # overload and heat, in all error bytes: the servo has switched its torque off or is about to
 
@@ -151,7 +153,7 @@ class RegisterServos(SerialServos):
         if model.acceleration is not None and self._read_register(index, model.acceleration) != 0:
             # A motion of a given duration would take longer; the register is volatile.
             none = bytes(model.acceleration.size)
-            self.send(self._parser.write(self.ids[index], model.acceleration.address, none))
+            self.send(self._parser.sync_write(model.acceleration.address, [(self.ids[index], none)]))
         servo.by_time, servo.variant = modes.by_time, model.variants[number]
         return ""
 
@@ -224,14 +226,19 @@ class RegisterServos(SerialServos):
         self.send(switched)
 
     def _hold_where_it_stands(self, index: int) -> bool:
-        """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
+        """Make a servo's measured angle, which is read now, its set-point; False if it does not confirm that."""
         if not any(self._read_states([index]) for _ in range(2)):
             return False
-        angle = self._measured_angle(index)
-        self._motions.hold(index, angle)
-        goal = self._build_goal(index, angle)
-        self.send(self._parser.write(self.ids[index], self.model.goal_block.address, goal))
-        return True
+        angle, target = self._measured_angle(index), self.model.registers["target"]
+        parts = [(self.ids[index], self._build_goal(index, angle))]
+        goal = self._parser.sync_write(self.model.goal_block.address, parts)
+        for _ in range(3):
+            self.send(goal)
+            number = self._read_register(index, target)
+            if number is not None and abs(self.counts.angle(number) - angle) < _NEAR:
+                self._motions.hold(index, angle)
+                return True
+        return False
 
     def _build_stop(self, index: int | None) -> bytes:
         """Return the packets that stop servos; those about which nothing is known were not commanded to move."""

@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.register_packets import Packets
+from hexapod_dynamics.drivers.servos.register_packets import Instruction, Packets
 
 dynamixel = pytest.importorskip("dynamixel_sdk")
 feetech = pytest.importorskip("scservo_sdk")
@@ -46,8 +46,6 @@ def test_packets_are_those_of_the_dynamixel_sdk(version, ours):
         data = bytes(rng.choice([0xFF, 0xFE, 0x00, 0x12], size).tolist())
         sdk.readTx(port, servo_id, address, size)
         assert port.taken() == ours.read(servo_id, address, size)
-        sdk.writeTxOnly(port, servo_id, address, size, list(data))
-        assert port.taken() == ours.write(servo_id, address, data)
         group = dynamixel.GroupSyncWrite(port, sdk, address, size)
         for each in IDS:
             assert group.addParam(each, list(data))
@@ -70,7 +68,7 @@ def test_stuffing_is_that_of_the_dynamixel_sdk():
     sdk, data = dynamixel.PacketHandler(2.0), b"\xff\xff\xfd\x00\xff\xff\xff\xfd"
     parameters = (116).to_bytes(2, "little") + data
     plain = [0xFF, 0xFF, 0xFD, 0x00, 7, len(parameters) + 3, 0, 3, *parameters, 0, 0]
-    ours = Packets(2).write(7, 116, data)
+    ours = Packets(2).build(7, Instruction.WRITE, parameters)
     assert ours[:-2] == bytes(sdk.addStuffing(plain))[:-2]
     crc = sdk.updateCRC(0, list(ours), len(ours) - 2)
     assert ours[-2:] == crc.to_bytes(2, "little")
@@ -81,8 +79,6 @@ def test_packets_are_those_of_the_feetech_sdk():
     sdk = feetech.sms_sts(port)
     sdk.readTx(7, 56, 15)
     assert port.taken() == ours.read(7, 56, 15)
-    sdk.writeTxOnly(7, 40, 1, [1])
-    assert port.taken() == ours.write(7, 40, b"\x01")
     sdk.syncReadTx(56, 15, IDS, len(IDS))
     assert port.taken() == ours.sync_read(56, 15, IDS)
     group = feetech.GroupSyncWrite(sdk, 42, 6)

@@ -259,6 +259,26 @@ def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one
     assert "servo 2 hardware error" in rig.driver.figures()
 
 
+@pytest.mark.parametrize("damaged", [1, 9])
+def test_torque_is_not_switched_on_before_the_servo_has_its_set_point(rig, damaged):
+    """A write that is lost, or damaged with the right sum, is not noticed: the leg would go to another place."""
+    device, goal, left = rig.device, rig.device.model.goal, [damaged]
+
+    def damage(servo_id, address, data, when):
+        if servo_id == 2 and address <= goal.address < address + len(data) and left[0]:
+            left[0] -= 1
+            device.memory[1][goal.address : goal.address + goal.size] = goal.pack(device.model.counts.count(1.0))
+
+    rig.driver.switch_torque(range(3), False)
+    time.sleep(0.05)
+    device.on_write = damage
+    rig.driver.switch_torque(range(3), True)
+    time.sleep(0.1)
+    there = damaged == 1 or device.model.protocol == 1  # where the set-point itself switches the torque on
+    assert rig.servos.loaded.tolist() == [True, there, True]
+    assert rig.setpoints == pytest.approx(np.full(3, 0.1), abs=0.01)
+
+
 @pytest.mark.parametrize("reopened", [False, True])
 def test_a_stop_of_servos_without_torque_gives_them_none(rig, reopened):
     """With protocol 1 a set-point switches the torque on: the legs would go to where they were sent last."""
