@@ -86,9 +86,9 @@ class Gait(ABC):
             self.data.state.blend_time = np.abs(self.position - start).max() / (0.1 * self.robot.servo.speed_limit)
             self.step(0.0)
 
-    @abstractmethod
     def restart(self, walking: bool, phase: float) -> None:
         """Set the state for `reset`: standing, or in the steady nominal walk at a phase from 0 to 1."""
+        raise NotImplementedError(f"{type(self).__name__} needs `restart`, or a `reset` of its own")
 
     def close(self) -> None:
         """Stop background work; by default there is none."""
