@@ -219,7 +219,8 @@ class DecisionMaker:
         what = missing(self.robot, leg, silence.link)
         count = len(silence.joints)
         probability = 0.99 if count > 1 else 0.97
-        text = f"{what.name}: no answer from {'its servo' if count == 1 else f'its {count} servos'} for {age:.1f} s"
+        servos = {1: "its servo", 2: "its two servos", 3: "its three servos"}.get(count, f"its {count} servos")
+        text = f"{what.name}: no answer from {servos} for {age:.1f} s"
         return self.decide(time, "declare", what, probability, text, silence.since, *silence.joints)
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:

@@ -253,10 +253,17 @@ class Probe:
         """The last message of a topic that is heard."""
         return self.messages[topic][-1][1]
 
+    def _create(self, kind, topic, qos):
+        for _ in range(50):
+            with contextlib.suppress(RuntimeError):  # the participant still has one of another type, that was destroyed
+                return self.node.create_publisher(kind, topic, qos)
+            time.sleep(0.1)
+        return self.node.create_publisher(kind, topic, qos)
+
     @contextlib.contextmanager
     def publishing(self, topic, make, every=0.1, qos=10):
         """Publish make() on a topic every so many seconds."""
-        publisher = self.node.create_publisher(type(make()), topic, qos)
+        publisher = self._create(type(make()), topic, qos)
         timer = self.node.create_timer(every, lambda: publisher.publish(make()))
         try:
             yield
@@ -266,7 +273,7 @@ class Probe:
 
     def publisher(self, kind, topic, qos=10):
         """Return a publisher to which a node has subscribed."""
-        publisher = self.node.create_publisher(kind, topic, qos)
+        publisher = self._create(kind, topic, qos)
         wait_until(lambda: publisher.get_subscription_count() > 0, 10, f"{topic} has a subscriber")
         return publisher
 
