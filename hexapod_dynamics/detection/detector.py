@@ -148,7 +148,9 @@ class DamageDetector:
         silent, torque_off = as_mask("silent", silent, n), as_mask("torque_off", torque_off, n)
         back = None if answering is None else as_mask("answering", answering, n)
         self.bus_evidence.report(time, silent, torque_off)
-        self._returns[self._have(silent)] = time + RETURNS  # its joints follow slowly at first when it answers again
+        # Its joints follow slowly at first when it answers again; an answer that was lost is no silence.
+        mute = silent & self.bus_evidence.overdue(time, self.morphology.existing_mask)
+        self._returns[self._have(mute)] = time + RETURNS
         if back is not None:
             self.bus_evidence.add_answers_of_missing(back)
 
