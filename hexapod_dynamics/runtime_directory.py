@@ -96,7 +96,7 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
-def forget_session(session: str, namespace: str = "/") -> None:
+def forget_session(session: str, namespace: str) -> None:
     """Delete what the nodes of the robot with a namespace have stored in a session (ros.crash_recovery).
 
     Raises UnsafePathError as `private_directory`, OSError if a file cannot be deleted.

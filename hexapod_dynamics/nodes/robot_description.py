@@ -3,7 +3,7 @@
 The URDF is latched and published again at each change of the morphology; under `predicted/` it is translucent. tf:
 base_link -> every link by the measured joints; the same under `predicted/` by the predicted joints; base_link ->
 base_footprint (REP-120), level and at the height of the lowest foot. Nothing is computed while nobody subscribes to tf;
-joints that are not measured any more have no tf.
+while no joint is measured there is no tf; a single silent one keeps its last angle.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ class RobotDescription(RobotNode):
             self._accept(morphology)
 
     def _on_joints(self, which: str, _now: float, angles: np.ndarray) -> None:
-        self._new.add(which)
+        if np.isfinite(angles).any():
+            self._new.add(which)
         q = self._q.setdefault(which, np.zeros(self.robot.joint_count))
         np.copyto(q, angles, where=np.isfinite(angles))
 

@@ -46,8 +46,8 @@ class VelocityInput:
         infos = self._node.get_publishers_info_by_topic(TOPIC)
         best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
         self._reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
-        needed = self._second is None and any(info.topic_type == type_name(TwistStamped) for info in infos)
-        if needed and not self._making.is_alive():
+        needed = any(info.topic_type == type_name(TwistStamped) for info in infos)
+        if needed and not self._making.is_alive() and self._second is None:  # the thread sets it, then ends
             self._making = threading.Thread(target=self._make_second, daemon=True)
             self._making.start()  # a participant takes longer than a tick
 

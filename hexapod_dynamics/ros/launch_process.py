@@ -118,16 +118,18 @@ def stop_robot(namespace: str) -> str:
 
 
 def _stop_all(say: Callable[[str], object]) -> None:
-    """Stop all robots at the same time: one that does not answer delays no other stop."""
+    """Stop all robots at the same time: one that does not answer delays no other stop; a single one needs no thread."""
 
     def stop(namespace: str) -> None:
         of = f" of {namespace}" if namespace else ""
         ends = f"`ros2 run hexapod_dynamics {resume_command(namespace)}` ends it"
         say(f"space bar, emergency stop{of}: {stop_robot(namespace)}; {ends}")
 
-    stops = [threading.Thread(target=stop, args=(namespace,)) for namespace in _Launch.namespaces]
+    first, *others = _Launch.namespaces
+    stops = [threading.Thread(target=stop, args=(namespace,)) for namespace in others]
     for each in stops:
         each.start()
+    stop(first)
     for each in stops:
         each.join()
 
