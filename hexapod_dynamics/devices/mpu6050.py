@@ -190,7 +190,7 @@ class I2cBusDevice(Worker):
     def stop(self) -> None:
         """Close the socket and end the thread."""
         super().stop()
-        for key in list(self._selector.get_map().values()):
+        for key in list((self._selector.get_map() or {}).values()):
             if isinstance(key.fileobj, socket.socket):
                 key.fileobj.close()
         self._selector.close()

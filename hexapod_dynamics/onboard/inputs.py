@@ -18,14 +18,14 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, is_finite, shorten
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.parts import MEAN_FORCE
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
 POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
 FARTHEST_READING = 2.0  # [rad] beyond a joint's limits: a measured angle in radians is nowhere so far outside
 OLDEST_READING = 1.0  # [s] an older one is of no use
 SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
-# Plausible mean magnitudes [m/s^2], [rad/s]: a robot measures gravity, and does not spin. Others show other units.
-MEAN_FORCE, MEAN_RATE = (5.0, 15.0), 8.0
+MEAN_RATE = 8.0  # [rad/s] plausible mean: a robot does not spin; others show other units
 
 Vector = tuple[float, float, float]
 

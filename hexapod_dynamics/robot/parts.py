@@ -30,6 +30,8 @@ from hexapod_dynamics.se3 import spatial_inertia
 
 JOINT_KINDS = ("revolute", "prismatic", "helical")
 DRAKE = "http://drake.mit.edu"  # namespace of the elements of a URDF that give a motor's rotor inertia
+# [m/s^2] plausible mean of what an accelerometer on a robot measures, which is gravity; beyond: other units, or faults.
+MEAN_FORCE = 5.0, 15.0
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # in a URDF, in the order of se3.inertia_elements
 ROTATION, INERTIA = Array(check_rotation), Array(check_inertia)
 # Ids 254 and 255 name all servos, in every protocol of bus servos.

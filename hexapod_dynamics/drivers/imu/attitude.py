@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.parts import MEAN_FORCE
 from hexapod_dynamics.se3 import cross, quaternion_from_rotation, rotation_from_vector, rotation_x_to
 
 _REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means: the values of VQF
@@ -171,7 +172,7 @@ class OrientationFilter:
             self.estimator.predict(self._before if begins else gyro if ends else self._mean)
         if steps > 0:
             self._force += self._period / 0.5 * (math.hypot(*accel.tolist()) - self._force)
-            if abs(self._force / STANDARD_GRAVITY - 1.0) < 0.3:
+            if MEAN_FORCE[0] <= self._force <= MEAN_FORCE[1]:
                 self.estimator.update(gyro, accel)
             else:
                 self.estimator.predict(gyro)

@@ -141,6 +141,7 @@ class ServoChain(Worker):
     def restore(self, *, torque: bool, frozen: bool) -> None:
         """Start with torque off or frozen, as requested before a restart of the process; call it before `start`."""
         self._state.torque, self._state.frozen = torque, frozen
+        self._state.torque_left_off[:] = not torque
         self._pending_commands.frozen = frozen
         self._show()
 

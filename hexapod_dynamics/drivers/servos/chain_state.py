@@ -77,7 +77,7 @@ class ChainState:
     @property
     def limp(self) -> np.ndarray:
         """Joints (n,) bool whose servos have switched off the torque that they were given."""
-        return self.known & (self.torque_on == 0.0) & self.torque & ~self.torque_left_off
+        return self.known & (self.torque_on == 0.0) & self.torque & ~self.torque_left_off & ~self.unconfirmed
 
     @property
     def unconfirmed_there(self) -> np.ndarray:

@@ -78,6 +78,11 @@ class ServoHealth:
             self._silence: state.silent & ~(state.unconfirmed & off),
             "has no torque: the joint was declared missing when it was switched on; servos/torque true switches it on "
             "where it stands": state.known & (state.torque_on == 0.0) & state.torque & state.torque_left_off,
+            "has no torque although it was switched on: the command is repeated": state.known
+            & state.unconfirmed
+            & state.torque
+            & (state.torque_on == 0.0)
+            & (t - state.torque_time > 1.0),
             # What a servo reports is the cause.
             "has switched its torque off: too hot, or the supply is outside the servo's limits": limp & ~reporting,
             "does not reach its target: blocked or overloaded": state.known

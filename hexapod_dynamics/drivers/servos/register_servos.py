@@ -232,11 +232,11 @@ class RegisterServos(SerialServos):
         angle, target = self._measured_angle(index), self.model.registers["target"]
         parts = [(self.ids[index], self._build_goal(index, angle))]
         goal = self._parser.sync_write(self.model.goal_block.address, parts)
+        self._motions.hold(index, angle)
         for _ in range(3):
             self.send(goal)
             number = self._read_register(index, target)
             if number is not None and abs(self.counts.angle(number) - angle) < _NEAR:
-                self._motions.hold(index, angle)
                 return True
         return False
 

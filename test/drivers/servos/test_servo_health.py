@@ -51,6 +51,10 @@ REPORTS = ("", "", "", "reports overload", "reports 6144, outside 0..4095: multi
         ({"late_answers": 11}, ("ok", [])),
         ({"errors": {"timeout": (range(2), 1)}}, ("ok", [])),
         ({"late_wakes": 40}, ("ok", [])),
+        (
+            {"joints": {"torque_on": (3, 0.0), "unconfirmed": (3, True)}, "torque_time": -1.0},
+            ("error", ["joint_3 has no torque although it was switched on: the command is repeated"]),
+        ),
         # What a servo reports is the cause of its lost torque.
         (
             {"joints": {"torque_on": (3, 0.0)}, "reports": REPORTS},

@@ -279,6 +279,23 @@ def test_torque_is_not_switched_on_before_the_servo_has_its_set_point(rig, damag
     assert rig.setpoints == pytest.approx(np.full(3, 0.1), abs=0.01)
 
 
+def test_a_stop_holds_a_servo_whose_set_point_came_but_was_not_confirmed(rig):
+    """With protocol 1 it has torque by then; it went to where it had been sent before its torque was off."""
+    rig.driver.write_pose([(k, 0.5, 0.05) for k in range(3)])
+    time.sleep(0.15)
+    rig.driver.switch_torque(range(3), False)
+    time.sleep(0.05)
+    rig.servos.set_angles(np.full(3, -0.6))
+    rig.device.on_write = lambda servo, *_: servo == 2 and rig.device.faults.silent.add(2)
+    rig.driver.switch_torque(range(3), True)
+    rig.device.on_write = None
+    rig.device.faults.silent.clear()
+    assert rig.driver.read(1, "loaded") is (rig.device.model.protocol == 1)
+    assert rig.driver.stop_now()
+    time.sleep(0.3)
+    assert rig.setpoints == pytest.approx(np.full(3, -0.6), abs=0.01)
+
+
 @pytest.mark.parametrize("reopened", [False, True])
 def test_a_stop_of_servos_without_torque_gives_them_none(rig, reopened):
     """With protocol 1 a set-point switches the torque on: the legs would go to where they were sent last."""
