@@ -206,7 +206,8 @@ def test_what_is_not_installed_is_named_with_its_install_line(execute, tmp_path,
     assert re.search(f"{missing} not installed", text) and install in text, text
 
 
-def test_the_space_bar_stops_a_robot_though_another_one_of_the_launch_hangs(monkeypatch):
+def test_the_space_bar_stops_a_robot_though_another_one_of_the_launch_hangs(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path))  # another process's sockets have the same names
     monkeypatch.setattr(launch_process._Launch, "namespaces", ["hangs", "works"])
     stopped, other = threading.Event(), StopSocket("works", lambda: (stopped.set() or True, "stopped"))
     with socket.socket(socket.AF_UNIX) as hanging:
@@ -224,8 +225,7 @@ def test_a_start_that_is_broken_off_ends_quietly(seconds):
     with Process(*LAUNCH) as launch:
         wait_until(lambda: "[companions-" in launch.output, 60, lambda: launch.output)
         time.sleep(seconds)
-        took, _ = launch.interrupt()
-        assert took < 3.5
+        assert launch.interrupt()[0] < 3.5
         assert "Traceback" not in launch.output
 
 
