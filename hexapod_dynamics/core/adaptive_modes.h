@@ -203,8 +203,9 @@ static inline struct hd_value hd_present_rise(const struct hd_walk *w)
     return w->state.mode == HD_WALK ? hd_planned_rise(&w->plan, w->state.phase) : (struct hd_value){0.0, 0.0};
 }
 
-/* Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `hd_adaptive_tick`. */
-static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
+/* Convert feet, sway, height and offset of the body, which changes at the rates `moves` (6), to joint angles and rates; limited: see
+ * `hd_adaptive_tick`. */
+static inline void hd_write_setpoints(struct hd_walk *w, const double *moves, double dt, int limited)
 {
     const struct hd_gait_state *s = &w->state;
     const struct hd_gait_settings *settings = &w->settings;
@@ -214,6 +215,8 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
     const struct hd_value up = hd_present_rise(w);
     const double height = s->height + up.value, height_rate = s->height_rate + up.rate * pace;
     rotate3(offset + 3, R);
+    const double cr = cos(offset[3]), sr = sin(offset[3]), *turns = moves + 3;
+    const struct hd_xyz turning = {turns[0] + R[6] * turns[2], cr * turns[1] + R[7] * turns[2], R[8] * turns[2] - sr * turns[1]};
     for (int i = 0; i < w->legs_count; i++) {
         const struct hd_gait_leg *leg = w->legs + i;
         const struct hd_gait_foot *foot = w->feet + i;
@@ -225,12 +228,12 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
             }
             continue;
         }
-        const double x = foot->place[0] - sway.along[0].value - offset[0], xd = foot->rate[0] - sway.along[0].rate;
-        const double y = foot->place[1] - sway.along[1].value - offset[1], yd = foot->rate[1] - sway.along[1].rate;
+        const double x = foot->place[0] - sway.along[0].value - offset[0], xd = foot->rate[0] - sway.along[0].rate - moves[0];
+        const double y = foot->place[1] - sway.along[1].value - offset[1], yd = foot->rate[1] - sway.along[1].rate - moves[1];
         const struct hd_xyz at = to_body(R, (struct hd_xyz){x, y, foot->place[2] - height - offset[2]});
         const double before[3] = {q[3 * i], q[3 * i + 1], q[3 * i + 2]};
-        const struct hd_xyz rate = {xd, yd, foot->rate[2] - height_rate};
-        hd_set_leg(leg, at, to_body(R, rate), settings->speed, q + 3 * i, qd + 3 * i);
+        const struct hd_xyz rate = to_body(R, (struct hd_xyz){xd, yd, foot->rate[2] - height_rate - moves[2]});
+        hd_set_leg(leg, at, plus3(rate, 1.0, cross3(at, turning)), settings->speed, q + 3 * i, qd + 3 * i);
         if (foot->returns != 0.0)
             hd_return_leg(w, i);
         if (limited)
@@ -262,6 +265,7 @@ static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
 {
     struct hd_gait_state *s = &w->state;
     const int blending = s->blend < s->blend_time;
+    double moves[6] = {0.0}; /* rates of the body's offset */
     if (dt > 0.0 && blending)
         s->blend = hd_least(s->blend + dt, s->blend_time);
     else if (dt > 0.0) {
@@ -270,11 +274,14 @@ static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
             s->skip_pause = s->level_for = 0.0;
             hd_enter(w, HD_LOWER, 1);
         }
-        for (int k = 0; k < 6; k++) /* no faster than 5 cm/s and 0.4 rad/s */
-            s->body_offset[k] += hd_within(w->command.offset[k] - s->body_offset[k], (k < 3 ? 0.05 : 0.4) * dt);
+        for (int k = 0; k < 6; k++) { /* no faster than 5 cm/s and 0.4 rad/s */
+            const double change = hd_within(w->command.offset[k] - s->body_offset[k], (k < 3 ? 0.05 : 0.4) * dt);
+            s->body_offset[k] += change;
+            moves[k] = change / dt;
+        }
         hd_advance_mode(w, dt);
     }
-    hd_write_setpoints(w, dt, limited && dt > 0.0 && !blending);
+    hd_write_setpoints(w, moves, dt, limited && dt > 0.0 && !blending);
     if (blending)
         hd_lead_from(w->start, s->blend, s->blend_time, w->position, w->velocity, 3 * w->legs_count);
 }

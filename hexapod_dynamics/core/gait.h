@@ -54,27 +54,14 @@ struct hd_gait_foot { /* the tripod gait uses the places on the ground only */
     double returns;                      /* 1: its leg is restored and still held up */
 };
 struct hd_xy { double x, y; };
-struct hd_value { double value, rate; };       /* and its derivative */
 struct hd_sway { struct hd_value along[2]; };  /* of the body over its feet, along x and y */
 struct hd_angles { double q[3], rate[3]; };    /* of a leg's joints */
 
-/* As Python's min and max: the first argument unless the second is less or more, also for NaN. */
-static inline double hd_least(double a, double b) { return b < a ? b : a; }
-static inline double hd_most(double a, double b) { return b > a ? b : a; }
 static inline double hd_within(double a, double most) { return hd_least(most, hd_most(-most, a)); }
-static inline double hd_unit(double s) { return hd_least(1.0, hd_most(0.0, s)); }
 /* The fractional part, 0 to 1. */
 static inline double hd_fraction(double value) { return value - floor(value); }
 
 /* ---- time courses ------------------------------------------------------------------------------------------------------------ */
-
-/* The quintic from 0 to 1 whose velocity and acceleration are zero at its ends, and its derivative. */
-static inline struct hd_value hd_minimum_jerk(double s)
-{
-    s = hd_unit(s);
-    const double r = s * (1.0 - s);
-    return (struct hd_value){s * s * s * (10.0 + s * (6.0 * s - 15.0)), 30.0 * (r * r)};
-}
 
 /* That quintic up to 1 over the first `ramp` of a length, and back to 0 over its last `ramp`, at a place on it. */
 static inline struct hd_value hd_quintic_hump(double at, double length, double ramp)

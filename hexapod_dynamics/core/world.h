@@ -3,6 +3,7 @@
 #define HD_WORLD_H
 #include <math.h>
 #include "robot.h"
+#include "xyz.h"
 
 /* ---- ground: a sloping plane with steps along x and a rough surface; see simulation/ground.py -------------------------- */
 
@@ -26,24 +27,19 @@ static inline double hd_corner_number(int64_t i, int64_t j, int64_t seed)
     return (double)(x ^ x >> 15) / 4294967296.0 - 0.5;
 }
 
-/* Quintic from 0 to 1, whose curvature is continuous, and its derivative. */
-static inline double hd_quintic(double u) { return u * u * u * (u * (u * 6.0 - 15.0) + 10.0); }
-static inline double hd_quintic_slope(double u) { return 30.0 * u * u * (u - 1.0) * (u - 1.0); }
-
 /* Height of the rough surface over the plane, and its slopes (2). */
 static inline double hd_roughness(const struct hd_plane *p, double x, double y, double *slopes)
 {
     const double i = floor(x / p->cell), j = floor(y / p->cell), share = p->edge / p->cell;
-    const double u = hd_clamp(0.5 + (x / p->cell - i - 0.5) / share, 0.0, 1.0);
-    const double v = hd_clamp(0.5 + (y / p->cell - j - 0.5) / share, 0.0, 1.0);
-    const double su = hd_quintic(u), sv = hd_quintic(v);
+    const struct hd_value u = hd_minimum_jerk(0.5 + (x / p->cell - i - 0.5) / share);
+    const struct hd_value v = hd_minimum_jerk(0.5 + (y / p->cell - j - 0.5) / share);
     const int64_t row = (int64_t)i, column = (int64_t)j, seed = (int64_t)floor(p->seed);
     const double a = hd_corner_number(row, column, seed), b = hd_corner_number(row + 1, column, seed);
     const double c = hd_corner_number(row, column + 1, seed);
     const double twist = a - b - c + hd_corner_number(row + 1, column + 1, seed);
-    slopes[0] = p->rough / p->edge * hd_quintic_slope(u) * (b - a + twist * sv);
-    slopes[1] = p->rough / p->edge * hd_quintic_slope(v) * (c - a + twist * su);
-    return p->rough * (a + (b - a) * su + (c - a) * sv + twist * su * sv);
+    slopes[0] = p->rough / p->edge * u.rate * (b - a + twist * v.value);
+    slopes[1] = p->rough / p->edge * v.rate * (c - a + twist * u.value);
+    return p->rough * (a + (b - a) * u.value + (c - a) * v.value + twist * u.value * v.value);
 }
 
 static inline double hd_plane_height(const struct hd_plane *p, double x, double y)

@@ -1,7 +1,21 @@
-/* Vectors and rotations, for contacts and gaits. A rotation R (3, 3), row by row: world (or leg) <- body. */
+/* Numbers, vectors and rotations, for contacts and gaits. A rotation R (3, 3), row by row: world (or leg) <- body. */
 #ifndef HD_XYZ_H
 #define HD_XYZ_H
 #include <math.h>
+
+/* As Python's min and max: the first argument unless the second is less or more, also for NaN. */
+static inline double hd_least(double a, double b) { return b < a ? b : a; }
+static inline double hd_most(double a, double b) { return b > a ? b : a; }
+static inline double hd_unit(double s) { return hd_least(1.0, hd_most(0.0, s)); }
+
+struct hd_value { double value, rate; }; /* and its derivative */
+/* The quintic from 0 to 1 whose velocity and acceleration are zero at its ends, and its derivative. */
+static inline struct hd_value hd_minimum_jerk(double s)
+{
+    s = hd_unit(s);
+    const double r = s * (1.0 - s);
+    return (struct hd_value){s * s * s * (10.0 + s * (6.0 * s - 15.0)), 30.0 * (r * r)};
+}
 
 struct hd_xyz { double x, y, z; };
 typedef struct hd_xyz xyz;

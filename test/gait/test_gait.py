@@ -131,6 +131,14 @@ def test_rates_are_the_derivatives_of_positions(swing):
     assert np.mean(error > 5e-3) < (6.5 / 4000 if swing == "half_sine" else 1e-9)
 
 
+def test_rates_are_the_derivatives_of_positions_while_the_body_leans():
+    gait, dt = AdaptiveGait().bind(ROBOT), 1e-3
+    gait.lean((0.01, -0.01, 0.01, 0.05, -0.06, 0.1))
+    q, rates, _ = record(gait, dt, 100)
+    assert np.diff(q, axis=0).any(axis=1).all()  # it leans all the time, and turns about all axes
+    np.testing.assert_allclose(np.diff(q, axis=0) / dt, 0.5 * (rates[1:] + rates[:-1]), rtol=0, atol=1e-3)
+
+
 @given(st.floats(-2, 2), st.floats(-2, 2), st.floats(-6, 6))
 @settings(max_examples=100, deadline=None)
 def test_commands_are_scaled_as_a_whole_to_the_limits(vx, vy, wz):
