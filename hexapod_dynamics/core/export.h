@@ -25,7 +25,7 @@ int hd_set_morphology(hd_model *m, const double *remaining, const int *state, co
             const int what = state ? state[j] : HD_MOVES;
             if (!(r >= 0.0 && r <= 1.0) || (inner < 1.0 && r > 0.0))
                 return -1;
-            if (r > 0.0 && (what < HD_MOVES || what > HD_LIMP || !hd_are_finite(&at, 1)))
+            if (r > 0.0 && (what < HD_MOVES || what > HD_LIMP || !hd_is_within(at, HD_FARTHEST_POSITION)))
                 return -1;
             table[j] = inner = r;
             table[HD_JOINTS + j] = r > 0.0 && what != HD_LOCKED ? 1.0 : 0.0;

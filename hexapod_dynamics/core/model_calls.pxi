@@ -12,11 +12,12 @@ cdef class Model:
     cdef Selection whole, known
     cdef dict selections, legs, links
     cdef Py_ssize_t joints
+    cdef int most_lanes
 
-    def __init__(self, robot, *, int lanes=0):
+    def __init__(self, robot, int lanes=0):
         """Prepare the memory of a robot's model. Raises DynamicsError if `robot` is not a Robot."""
         self.robot, self.joints = robot, checks().require_robot(robot).joint_count
-        self.numbers = Numbers(robot, lanes)
+        self.numbers, self.most_lanes = Numbers(robot, lanes), lanes
         self.legs = {name: index for index, name in enumerate(robot.leg_names)}
         self.links = {}
         for index, leg in enumerate(robot.legs):
@@ -27,7 +28,7 @@ cdef class Model:
         self.known = self.whole
 
     def __reduce__(self):
-        return type(self), (self.robot,)
+        return type(self), (self.robot, self.most_lanes)
 
     @property
     def lanes(self) -> int:

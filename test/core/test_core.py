@@ -35,7 +35,7 @@ def test_every_width_of_registers_gives_the_plain_recursion(family):
         plain = Body(morphology, R.tolist(), q.tolist(), nu.tolist(), math.sin, math.cos)
         for lanes in LANES:
             model = _core.Model(robot, lanes=lanes)
-            assert model.lanes == lanes
+            assert pickle.loads(pickle.dumps(model)).lanes == model.lanes == lanes
             for given, expected in (
                 (model.forward_dynamics(R, q, nu, tau, morphology), plain.forward_dynamics(tau.tolist())),
                 (model.inverse_dynamics(R, q, nu, nudot, morphology), plain.inverse_dynamics(nudot.tolist())),

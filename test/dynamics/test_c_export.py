@@ -138,6 +138,8 @@ def test_an_impossible_morphology_is_refused_and_nothing_changes(written):
         assert foreign.c.hd_set_morphology(foreign.model, pointer(links), None, None) == -1
     state = np.full(robot.joint_count, 3, np.int32)
     assert foreign.c.hd_set_morphology(foreign.model, None, pointer(state), None) == -1
+    state[:] = 1  # HD_LOCKED, farther from zero than the sines are exact
+    assert foreign.c.hd_set_morphology(foreign.model, None, pointer(state), pointer(np.full(18, 1.1e6))) == -1
     np.testing.assert_array_equal(foreign.call("hd_mass_matrix", q, shape=(24, 24)), before)
     assert foreign.call("hd_gravity_force", np.ones((3, 3)), q, shape=24) is None
     assert foreign.call("hd_mass_matrix", np.full(18, np.nan), shape=(24, 24)) is None
