@@ -24,10 +24,11 @@ class FallDetector:
     The attitude gives the tilt without delay, but with the errors of the gyroscope; the low-pass filtered specific
     force gives the direction of gravity whenever its magnitude is near gravity. One measurement is enough for a
     fall. The robot is upright again when both are within UPRIGHT for SETTLE seconds, so that a robot that is
-    being turned over by hand is not upright yet.
+    being turned over by hand is not upright yet. gravity [m/s^2]: that of the robot's place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gravity: float = 9.81) -> None:
+        self._gravity = gravity
         self._force = 0.0, 0.0, 0.0
         self._force_time: float | None = None
         self._time: float | None = None
@@ -56,7 +57,7 @@ class FallDetector:
             time: of the sample, on a monotonic clock [s]; a sample that is not later than the last one that told
                 something is ignored.
             rotation: (3, 3) world <- base_link, None if the attitude is not known.
-            specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest;
+            specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: gravity along +z at rest;
                 None if it is not known. A value that is not finite counts as not known, and is never kept.
             level: (3,) unit vector in base_link axes, upward direction of a robot that stands upright
                 (`Gait.ground_normal`).
@@ -71,7 +72,7 @@ class FallDetector:
             ux, uy, uz = rotation[2].tolist()
             gravity, slope = uz, ux * lx + uy * ly + uz * lz
         size = math.sqrt(x * x + y * y + z * z)
-        informative = 0.5 * 9.81 < size < 1.5 * 9.81  # [m/s^2]
+        informative = 0.5 * self._gravity < size < 1.5 * self._gravity
         known = math.isfinite(gravity + slope)
         if informative and (known or rotation is None):
             gravity, slope = min(gravity, z / size), min(slope, (x * lx + y * ly + z * lz) / size)

@@ -105,7 +105,7 @@ class GaitControl:
         self._morphology: Morphology | None = None  # what is declared; the gait may still change to it
         self._payload = 0.0, 0.0, 0.0
         self._body_pose: tuple[float, ...] = (0.0,) * 6
-        self.permit, self.falls = permit or WalkPermit(pause=settings.cmd_vel_timeout), FallDetector()
+        self.permit, self.falls = permit or WalkPermit(pause=settings.cmd_vel_timeout), FallDetector(robot.gravity)
         self.get_up = GettingUp(robot, settings, report, announce)
         self.brace, self.trial = Brace(robot), JointTrial(robot)
         self._report, self._keep, self._kept = report, keep, self.permit.state

@@ -4,6 +4,7 @@ falls.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -238,10 +239,11 @@ def test_a_robot_that_walks_or_limps_has_not_fallen(lost):
     assert detector.upright
 
 
+@pytest.mark.parametrize("gravity", [9.81, 1.62])
 @pytest.mark.parametrize("known", [True, False], ids=["with attitude", "specific force alone"])
-def test_a_robot_that_lies_on_its_back_is_seen_within_half_a_second(known):
-    simulator = Simulator(ROBOT)
-    detector = FallDetector()
+def test_a_robot_that_lies_on_its_back_is_seen_within_half_a_second(known, gravity):
+    simulator = Simulator(replace(ROBOT, gravity=gravity))
+    detector = FallDetector(gravity)
     assert watch(simulator, detector, 1.5, rotation=known) is None
     simulator.reset(rotation=rotation_from_vector([math.pi, 0.0, 0.0]))
     took = watch(simulator, detector, 2.0, 1.5, rotation=known)

@@ -266,6 +266,13 @@ def test_a_robot_that_is_not_at_rest_never_moves_and_the_reason_is_given(what):
     assert "rest" in puppet.get_up.reason
 
 
+def test_at_rest_it_measures_the_gravity_of_the_robot_file():
+    puppet = Puppet()
+    puppet.get_up = GetUp(dataclasses.replace(ROBOT, gravity=1.62), LIBRARY, dt=DT)
+    puppet.sensed.force = (0.0, 0.0, -1.62)
+    assert puppet.begin().run().get_up.phase is Phase.DONE
+
+
 @pytest.mark.parametrize("joint", range(18))
 def test_a_joint_that_is_held_stops_it_before_anything_moves_far_and_is_named(joint):
     puppet = Puppet(held=[joint]).begin().run()

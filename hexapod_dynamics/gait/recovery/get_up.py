@@ -92,7 +92,7 @@ class GetUp:
         require_positive({"speed": speed, "dt": dt, "most_attempts": most_attempts})
         self.robot, self.library, self._speed, self._most_attempts = robot, library, speed, most_attempts
         self.phase, self.reason, self.attempts = Phase.IDLE, "", 0
-        self._motion, self._rest = JointMotion(robot, speed, dt), RestWatch(dt)
+        self._motion, self._rest = JointMotion(robot, speed, dt), RestWatch(dt, robot.gravity)
         # Folded, below the body: a leg that takes no part in a roll. Over: all legs below the body, onto which a robot
         # topples that stands on its edge.
         self._star, self._tuck, self._folded, self._over = (

@@ -15,8 +15,8 @@ from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Robot
 
 # Of a body at rest: angular velocity [rad/s], some times the noise of the IMU, and specific force [m/s^2] off that of
-# gravity, as far as an MPU6050 errs; of one that does not turn further, of one that falls freely, which measures none.
-REST_RATE, REST_FORCE, CALM_RATE, FALL_FORCE = 0.05, 0.6, 0.5, 3.0
+# gravity, as far as an MPU6050 errs; of one that does not turn further; share of gravity below which it falls freely.
+REST_RATE, REST_FORCE, CALM_RATE, FALL_SHARE = 0.05, 0.6, 0.5, 0.3
 LONGEST_SWING = 1.0  # [s] period of a body that swings where it lies
 IN_PLACE = 0.05  # [rad] by which its mean upward direction moves meanwhile: hands that carry it sway further
 EASING_DELAY = 3.0 * LONGEST_SWING  # [s] for which a robot swings where it lies before its joints give way
@@ -58,10 +58,11 @@ def find_seat(gait: Gait) -> np.ndarray:
 
 class RestWatch:
     """How long the IMU has measured a robot at rest, one that hardly turns, one that does not leave its place though it
-    may swing there, and one in free fall: at_rest, calm, in_place, falling [s].
+    may swing there, and one in free fall: at_rest, calm, in_place, falling [s]. gravity [m/s^2].
     """
 
-    def __init__(self, dt: float) -> None:
+    def __init__(self, dt: float, gravity: float) -> None:
+        self._gravity = gravity
         self.at_rest = self.calm = self.in_place = self.falling = 0.0
         self._mean, self._place = np.zeros(3), np.zeros(3)  # upward direction: without its swinging, and where it was
         self._rates = np.zeros((round(EASING_DELAY / dt), 3))  # [rad/s] the last ones
@@ -70,10 +71,10 @@ class RestWatch:
     def update(self, dt: float, rate: Sequence[float], force: Sequence[float], up: Sequence[float]) -> None:
         """Process angular velocity [rad/s], specific force [m/s^2] and upward direction (3,), dt [s] after the last."""
         turn, size = math.hypot(*rate), math.hypot(*force)  # [rad/s], [m/s^2]
-        still = turn < REST_RATE and abs(size - 9.81) < REST_FORCE  # False for NaN
+        still = turn < REST_RATE and abs(size - self._gravity) < REST_FORCE  # False for NaN
         self.at_rest = self.at_rest + dt if still else 0.0
         self.calm = self.calm + dt if turn < CALM_RATE else 0.0
-        self.falling = self.falling + dt if size < FALL_FORCE else 0.0
+        self.falling = self.falling + dt if size < FALL_SHARE * self._gravity else 0.0
         share = min(1.0, dt / (0.5 * LONGEST_SWING)) if self._mean.any() else 1.0
         self._mean += np.nan_to_num(share * (np.asarray(up) - self._mean))  # what is not known changes nothing
         if math.dist(self._mean, self._place) < IN_PLACE:
