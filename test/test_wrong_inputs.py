@@ -283,6 +283,7 @@ MADE = {
     "IdentificationError: command: a value is not finite": [
         lambda: Recording(TIMES, np.full((1000, 18), NAN), *MOTION[2:])
     ],
+    "IdentificationError: command_period: ": on(lambda period: Recording(*MOTION, command_period=period), -0.02, NAN),
     "IdentificationError: specific_force: ": [
         lambda: Recording(*MOTION, TIMES, np.zeros((1000, 2)), np.zeros((1000, 3)))
     ],

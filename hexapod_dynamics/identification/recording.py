@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import binned_statistic
 
 from hexapod_dynamics.array_checks import as_floats
-from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.errors import IdentificationError, require_positive
 from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
@@ -64,6 +64,7 @@ class Recording:
         return f"Recording({', '.join(sizes)})"
 
     def __post_init__(self) -> None:
+        require_positive({"command_period": self.command_period}, IdentificationError, zero=True)
         for group, names in GROUPS.items():
             times, *others = (self._convert(name) for name in names)
             if any(len(other) != len(times) for other in others):

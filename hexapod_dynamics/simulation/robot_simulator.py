@@ -275,6 +275,7 @@ class RobotSimulator(ABC):
         NaN: the servo keeps its command.
         """
         targets = as_numbers("targets", targets, self.q.shape)
+        as_array("targets", targets, self.q.shape, ignored=np.isnan(targets))  # all are checked before a servo moves
         require_positive({"duration": duration})
         for joint in np.flatnonzero(~np.isnan(targets)):
             self.command_joint(int(joint), float(targets[joint]), duration)

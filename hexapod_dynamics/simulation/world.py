@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -189,9 +191,11 @@ def place_returned(
         limits = [robot.joints[j] for j in joints]
         ranges = [np.linspace(max(joint.lower, -2.0), min(joint.upper, 2.0), 5) for joint in limits]
         asked = q[joints].copy()
-        found = []
-        for angles in itertools.product(*ranges):
+        best, clear = -math.inf, asked
+        for angles in sorted(itertools.product(*ranges), key=partial(math.dist, asked)):
             q[joints] = angles
-            clear = min(clearance(leg.name), 0.002)  # [m] is enough
-            found.append((-clear, float(np.sum((np.array(angles) - asked) ** 2)), angles))
-        q[joints] = min(found)[2]
+            if (height_above := clearance(leg.name)) > best:
+                best, clear = height_above, np.array(angles)
+            if best >= 0.002:  # [m] is enough
+                break
+        q[joints] = clear

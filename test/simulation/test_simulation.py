@@ -10,11 +10,14 @@ import pytest
 from support.allocations import least_growth
 from support.jethexa import ROBOT, STAND, WHOLE, standing
 from support.pinocchio_robot import PinocchioRobot
+from support.random_robots import random_robot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
+from hexapod_dynamics.simulation.world import place_returned
 
 MODEL = WholeBodyModel(ROBOT)
 
@@ -273,6 +276,8 @@ def test_servos_go_uniformly_to_their_targets_and_no_faster_than_they_can():
     untouched = np.full(18, np.nan)
     untouched[2] = STAND[2] + 0.03
     sim.command(untouched, 0.01)
+    with pytest.raises(DynamicsError, match="targets: .*not finite"):  # none of its servos is commanded
+        sim.command([*np.zeros(17), np.inf], 0.01)
     sim.step(10)
     assert sim.setpoints[:3] == pytest.approx([0.5, STAND[1] + 2.0, STAND[2] + 0.03], abs=1e-12)
 
@@ -428,3 +433,12 @@ def test_a_leg_comes_back_clear_of_the_ground(physics):
         simulator.step(10)
         highest = max(highest, simulator.position[2])
     assert highest < low + 0.01
+
+
+def test_a_returned_leg_of_six_joints_tries_the_nearest_postures_until_it_is_clear():
+    """All 5^6 postures took a node two seconds."""
+    robot, heights = random_robot(np.random.default_rng(0), 5, 6), []
+    whole, q = Morphology.whole(robot), np.zeros(robot.joint_count)
+    change = whole.without(robot.legs[0].name), whole
+    place_returned(robot, *change, np.zeros(3), np.eye(3), q, lambda x, y: heights.append(0.0) or 0.0)
+    assert q[:6].any() and len(heights) < 5**6
