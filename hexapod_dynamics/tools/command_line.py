@@ -48,6 +48,18 @@ def check_folder(option: str, file: str | Path | None) -> None:
         raise HexapodError(f"{option} {file}: it is a folder: add the name of the file")
 
 
+def check_target(option: str, file: Path, *, force: bool) -> None:
+    """Raise HexapodError for a robot file that cannot be written; option: of the message. One that is there may have
+    been edited by hand: `force` replaces it. What commands compute they replace without being asked, as compilers do.
+    """
+    from hexapod_dynamics.robot.checked_yaml import Name
+
+    check_folder(option, file)
+    Name().check(file.stem, f"{option} {file}")
+    if file.exists() and not force:
+        raise HexapodError(f"{option} {file}: it is there: --force replaces it, `new_robot {file} --check` checks it")
+
+
 def at_least(least: int) -> Callable[[str], int]:
     """Return the `type` of an option of argparse that is a whole number, from `least` on."""
 

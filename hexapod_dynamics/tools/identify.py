@@ -15,8 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import Name
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, run_command
+from hexapod_dynamics.tools.command_line import check_folder, check_target, load_robot, make_parser, run_command
 
 
 def main(args: list[str] | None = None) -> int:
@@ -26,6 +25,7 @@ def main(args: list[str] | None = None) -> int:
     options.add_argument("--robot", type=Path, help="robot file to start from; default: the JetHexa's")
     options.add_argument("--weight", type=float, metavar="KG", help="the robot's mass on a scale, with its battery")
     options.add_argument("--out", type=Path, help="robot file to write")
+    options.add_argument("--force", action="store_true", help="replace a robot file that is there")
     options.add_argument("--report", type=Path, help="picture to write; default: beside --out, with the ending .png")
     options.add_argument("--exercise", choices=("suspended", "standing"), help="write this exercise as CSV to --out")
     return run_command(options, lambda given: _exercise(given) if given.exercise else _identify(given), args)
@@ -55,8 +55,7 @@ def _identify(given: argparse.Namespace) -> int:
     if given.weight is not None and not 0.0 < given.weight < 1e3:
         raise IdentificationError(f"--weight: {given.weight} given, kilograms above 0 needed")
     if given.out is not None:
-        Name().check(given.out.stem, f"--out {given.out}")
-    check_folder("--out", given.out)
+        check_target("--out", given.out, force=given.force)
     check_folder("--report", given.report)
     robot = load_robot(given.robot)
     suspended = standing = None

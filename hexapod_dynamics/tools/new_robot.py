@@ -14,9 +14,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import at_least, load_robot, make_parser, make_plans, run_command
+from hexapod_dynamics.tools.command_line import at_least, check_target, load_robot, make_parser, make_plans, run_command
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -68,12 +67,9 @@ def _make(given: argparse.Namespace) -> int:
 
 def _write_robot(given: argparse.Namespace) -> Robot:
     """Make the robot, write its file and return the robot read from that file."""
-    from hexapod_dynamics.robot.checked_yaml import Name
     from hexapod_dynamics.robot.robot_file import robot_yaml
 
-    if given.file.exists() and not given.force:
-        raise RobotError(f"{given.file} is there; --check checks it, --force replaces it")
-    Name().check(given.file.stem, f"file {given.file}")
+    check_target("file", given.file, force=given.force)
     robot, notes = _from_urdf(given) if given.urdf else _ask_robot(given)
     given.file.write_text(robot_yaml(robot, notes, COMMENTS), encoding="utf-8")
     print(f"{given.file}: {len(robot.legs)} legs, {', '.join(robot.leg_names)}")

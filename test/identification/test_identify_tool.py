@@ -280,6 +280,7 @@ def test_the_tool_writes_exercises_and_names_what_is_wrong(tmp_path, capsys):
     [
         (["--out", "my.robot.yaml"], "--out my.robot.yaml: 'my.robot' given as its name"),
         (["--out", "nowhere/mine.yaml"], "--out nowhere/mine.yaml: its folder does not exist"),
+        (["--out", str(jethexa_path())], "jethexa.yaml: it is there: --force replaces it"),
         (["--report", "nowhere/mine.png"], "--report nowhere/mine.png: its folder does not exist"),
     ],
 )
