@@ -97,8 +97,8 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
 # [s] to wait for an answer: the threads of a simulated robot are in the same process and take turns with the checks.
 SIMULATED_TIMEOUT = 0.25
 # Values of parameters that a parameter file does not contain.
-LISTS = {"servos": servos_list.PARAMETERS, "imu": imu_list.PARAMETERS}
-DEFAULTS = {node: {parameter.name: parameter.default for parameter in own} for node, own in LISTS.items()}
+LISTS = ("servos", servos_list.PARAMETERS), ("imu", imu_list.PARAMETERS)
+DEFAULTS = {node: {parameter.name: parameter.default for parameter in own} for node, own in LISTS}
 WELCOME = """Before you begin:
   - The robot hangs or stands on a box, its feet in the air; nothing is in the way of the legs.
   - Your hand is at the battery switch: it is the last resort, and it always works.

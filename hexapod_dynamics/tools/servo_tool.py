@@ -134,23 +134,17 @@ class ServoTool:
             return False
         progress = Progress("centring")
         for done, servo_id in enumerate(ids, 1):
-            self._move_slowly(servo_id, 0.0)
+            way = abs(self._bus.ask(servo_id, Command.POS_READ))
+            duration = min(max(way / math.radians(30.0), 0.2), lx.MAX_MOVE_TIME)
+            self._bus.send(lx.move_time(servo_id, 0.0, duration))
+            self._bus.drain()
+            time.sleep(duration + 0.1)  # until it rests there
             progress(done / len(ids), self._describe_servo(servo_id))
         angles = {servo_id: self._bus.ask(servo_id, Command.POS_READ) for servo_id in ids}
         off = {servo_id: angle for servo_id, angle in angles.items() if abs(angle) > math.radians(2.0)}
         for servo_id, angle in off.items():
             self._print_servo(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
         return not off
-
-    def _move_slowly(self, servo_id: int, angle: float) -> None:
-        """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to
-        rest there.
-        """
-        before = self._bus.ask(servo_id, Command.POS_READ)
-        duration = min(max(abs(angle - before) / math.radians(30.0), 0.2), lx.MAX_MOVE_TIME)
-        self._bus.send(lx.move_time(servo_id, angle, duration))
-        self._bus.drain()
-        time.sleep(duration + 0.1)
 
     def calibrate(self, which: str, degrees: float) -> bool:
         """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""

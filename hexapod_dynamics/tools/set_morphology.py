@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 import rclpy
-from hexapod_dynamics.damage import KINDS, DamageKind
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values, request_of
 from hexapod_dynamics.ros.node_functions import LATCHED
@@ -20,10 +20,8 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-
-def _options() -> dict[str, DamageKind]:
-    """Return {name of an option: kind of damage} for the kinds that this command can declare."""
-    return {kind.option.name: kind for kind in KINDS if kind.option is not None}
+# The options of the kinds of damage that this command can declare, with the kinds, by their names.
+OPTIONS = {kind.option.name: (kind.option, kind) for kind in KINDS if kind.option is not None}
 
 
 def parse_changes(
@@ -40,10 +38,9 @@ def parse_changes(
         if values.setdefault(name, value) != value:
             raise MorphologyError(f"{name}: conflicting values {values[name]!r} and {value!r}; give one")
 
-    options = _options()
     for option, words in damaged.items():
         for word in words:
-            for name, value in options[option].parse_word(word).items():
+            for name, value in OPTIONS[option][1].parse_word(word).items():
                 put(name, value)
     for name in restore:
         if "." not in name:
@@ -74,8 +71,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
         description="Declare what the robot has lost, or got back. All of it or nothing.",
         epilog="A leg is named as LF, a link or its joint as LF.femur.",
     )
-    options = [kind.option for kind in KINDS if kind.option is not None]
-    for option in options:
+    for option, _ in OPTIONS.values():
         parser.add_argument(option.flag, nargs="+", default=[], metavar=option.metavar, help=option.help)
     parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are intact again")
     parser.add_argument(
@@ -86,8 +82,8 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--namespace", default="", help="namespace of the robot, as given to the launch")
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
-    if not (given.restore or any(getattr(given, option.name) for option in options)):
-        flags = ", ".join(option.flag for option in options)
+    if not (given.restore or any(getattr(given, name) for name in OPTIONS)):
+        flags = ", ".join(option.flag for option, _ in OPTIONS.values())
         parser.error(f"no change given: use {flags} or --restore")
     return given
 
@@ -115,7 +111,7 @@ def _known_names(node: Node, timeout: float) -> tuple[str, ...]:
 
 def _call(node: Node, given: argparse.Namespace) -> int:
     known = _known_names(node, given.timeout) if given.restore else ()
-    damaged = {name: getattr(given, name) for name in _options()}
+    damaged = {name: getattr(given, name) for name in OPTIONS}
     values = parse_changes(**damaged, restore=given.restore, known=known)
     launch = "ros2 launch hexapod_dynamics walk.launch.py"
     hint = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"

@@ -51,15 +51,8 @@ def walk():
             for _ in range(3):
                 read.append((sim.time, joint, float(sim.readings[joint])))
                 joint = (joint + 1) % 18
-    (at, commands), (times, joints, angles) = zip(*sent, strict=True), zip(*read, strict=True)
-    none = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))
-    turns = {
-        "attitude_time": np.array([time for time, _ in turned]),
-        "attitude": np.array([turn for _, turn in turned]),
-    }
-    return Recording(
-        np.array(at), np.array(commands), np.array(times), np.array(joints, np.intp), np.array(angles), *none, **turns
-    )
+    columns = [np.array(column) for rows in (sent, read, turned) for column in zip(*rows, strict=True)]
+    return Recording(*columns[:5], attitude_time=columns[5], attitude=columns[6])
 
 
 def test_a_walk_is_scored_and_its_servos_lag_is_seen(walk):
@@ -76,13 +69,9 @@ def test_a_walk_is_scored_and_its_servos_lag_is_seen(walk):
 
 def tenth(walk):
     """Every tenth second of the walk: times, commands, readings of all joints, attitudes."""
-    rows = []
+    rows, own = [], [walk.reading_joint == joint for joint in range(18)]
     for time in np.arange(1.0, 12.0, 0.1):
-        angles = [
-            float(np.interp(time, walk.reading_time[walk.reading_joint == j], values))
-            for j in range(18)
-            for values in (walk.readings[walk.reading_joint == j],)
-        ]
+        angles = [float(np.interp(time, walk.reading_time[mine], walk.readings[mine])) for mine in own]
         command = walk.commands[np.searchsorted(walk.command_time, time) - 1]
         rows.append((time, command, angles, walk.attitude[np.searchsorted(walk.attitude_time, time) - 1]))
     return rows

@@ -50,19 +50,8 @@ class Rig:
 
     def recording(self) -> Recording:
         """Everything until now."""
-        times, joints, angles = zip(*self._rows, strict=True)
-        stamps, forces, rates = zip(*self._imu, strict=True)
-        sent, commands = zip(*self._sent, strict=True)
-        return Recording(
-            np.array(sent),
-            np.array(commands),
-            np.array(times),
-            np.array(joints, np.intp),
-            np.array(angles),
-            np.array(stamps),
-            np.array(forces),
-            np.array(rates),
-        )
+        groups = self._sent, self._rows, self._imu  # in the order of the fields
+        return Recording(*(np.array(column) for rows in groups for column in zip(*rows, strict=True)))
 
 
 def record(robot: Robot, truth: Truth, exercise: Exercise, *, suspended: bool, seed: int = 0) -> Recording:

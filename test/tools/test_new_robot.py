@@ -60,14 +60,12 @@ def test_answers_make_the_robot_and_wrong_ones_are_asked_again():
     assert robot.leg_names == Robot.jethexa().leg_names
     assert [leg.tripod_group for leg in robot.legs] == [leg.tripod_group for leg in Robot.jethexa().legs]
     for mine, theirs in zip(robot.legs, Robot.jethexa().legs, strict=True):
-        assert mine.mount_position == pytest.approx(theirs.mount_position) and mine.mount_rotation == pytest.approx(
-            theirs.mount_rotation
-        )
+        assert mine.mount_position == pytest.approx(theirs.mount_position)
+        assert mine.mount_rotation == pytest.approx(theirs.mount_rotation)
     assert all_passed(list(check_robot_file(robot)))
     for legs, first in ((4, "LF"), (8, "L1")):
-        assert (
-            asked_robot.make_robot_from_answers(given | {"legs": legs, "leg_mass": 0.1}, "mine").leg_names[0] == first
-        )
+        other = asked_robot.make_robot_from_answers(given | {"legs": legs, "leg_mass": 0.1}, "mine")
+        assert other.leg_names[0] == first
     with pytest.raises(RobotError, match="6 legs of 1 kg: nothing is left for the body"):
         asked_robot.make_robot_from_answers(given | {"leg_mass": 1.0}, "mine")
 

@@ -142,16 +142,8 @@ def test_set_id_needs_the_servo_alone_and_a_yes(rig, session):
 
 
 def run(rig, *arguments):
-    command = [
-        sys.executable,
-        "-m",
-        "hexapod_dynamics.tools.servo_tool",
-        "--port",
-        str(rig.link),
-        "--reply-timeout",
-        "0.06",
-        *arguments,
-    ]
+    options = ("--port", str(rig.link), "--reply-timeout", "0.06")
+    command = (sys.executable, "-m", "hexapod_dynamics.tools.servo_tool", *options, *arguments)
     return programs.run(*command, stdin=subprocess.DEVNULL)
 
 

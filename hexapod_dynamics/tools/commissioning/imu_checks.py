@@ -21,7 +21,7 @@ from hexapod_dynamics.drivers.imu.reader import sample_of
 from hexapod_dynamics.drivers.servos.board.protocol import ImuValues, Report
 from hexapod_dynamics.drivers.servos.board.servos import BoardServos
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.se3 import roll_pitch_yaw
+from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector
 from hexapod_dynamics.tools.commissioning.bench import Attitude, Bench
 from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
 from hexapod_dynamics.tools.commissioning.servo_checks import END_IT, check_file, check_port, find_users
@@ -175,16 +175,11 @@ def compute_mounting(level: npt.ArrayLike, nose_down: npt.ArrayLike) -> np.ndarr
     return np.array([forward, np.cross(up, forward), up])
 
 
-def angle_between(first: np.ndarray, second: np.ndarray) -> float:
-    """Angle [rad] between two rotations (3, 3)."""
-    return math.acos(min(1.0, max(-1.0, 0.5 * (float(np.trace(first.T @ second)) - 1.0))))
-
-
 def format_rpy(rotation: np.ndarray) -> str:
     """The mounting as `imu.rpy_deg` of a robot file: right angles if it is near to them."""
     right = np.round(rotation) + 0.0  # no negative zeros
     is_rotation = np.array_equal(right @ right.T, np.eye(3))
-    near = right if is_rotation and angle_between(right, rotation) <= TOLERANCE else rotation
+    near = right if is_rotation and np.linalg.norm(rotation_vector(right.T @ rotation)) <= TOLERANCE else rotation
     angles = np.round(np.degrees(roll_pitch_yaw(near)), 0) + 0.0
     return f"imu.rpy_deg: [{', '.join(f'{angle:.1f}' for angle in angles)}]"
 
@@ -208,7 +203,7 @@ def assess_axes(forces: Mapping[Attitude, np.ndarray], rotation: npt.ArrayLike) 
             "right side down must raise y: was it tilted to the right, and to the nose before? run this check again"
         )
         return Finding("mounting", f"the attitudes do not fit together ({seen})", remedy)
-    if angle_between(found, np.asarray(rotation, float)) > TOLERANCE:
+    if np.linalg.norm(rotation_vector(found.T @ rotation)) > TOLERANCE:
         remedy = f"write {format_rpy(found)} into the robot file and run this check again"
         return Finding("mounting", f"base_link: {seen} m/s^2", remedy)
     return Finding("mounting", f"base_link: {seen} m/s^2: gravity on +z, nose down gives a positive pitch")

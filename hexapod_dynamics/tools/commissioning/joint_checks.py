@@ -161,15 +161,17 @@ def _ask_seen(
     goals: Mapping[int, float],
     question: str,
     expected: Mapping[str, float],
+    right: Finding,
+    wrong: Finding,
     *,
     absolute: bool = False,
-) -> Answer | None:
-    """Move joints to their goals [rad] and back, as often as the operator wants to see it; return what the operator has
-    seen, None without permission. expected, absolute: see `Operator.ask_seen`.
+) -> Finding:
+    """Move joints to their goals [rad] and back, as often as the operator wants to see it; return the Finding `right`
+    if the operator has seen what was asked, else `wrong`. expected, absolute: see `Operator.ask_seen`.
     """
     operator = mover.bench.operator
     if not operator.ask_permission(request):
-        return None
+        return Finding(right.what, "left out", skipped=True)
     answer = Answer.AGAIN
     with mover.borrow(list(goals)):
         start = {index: mover.angle(index) for index in goals}
@@ -178,7 +180,7 @@ def _ask_seen(
                 for index in goals:
                     mover.move_to(index, pose[index])
             answer = operator.ask_seen(question, expected, absolute=absolute)
-    return answer
+    return right if answer is Answer.YES else wrong
 
 
 def _swing(mover: SlowMove, index: int, size: float) -> float:
@@ -189,23 +191,20 @@ def _swing(mover: SlowMove, index: int, size: float) -> float:
 def _direction(mover: SlowMove, index: int) -> Finding:
     joint, swing = mover.bench.robot.joints[index], _swing(mover, index, 0.2)
     motion = describe_motion(mover.bench.robot, index, swing)
-    answer = _ask_seen(
-        mover,
-        f"{joint.name} will move by {swing:+.2f} rad and back: {motion}",
-        {index: mover.angle(index) + swing},
-        f"{joint.name}: {motion}. Do you see that?",
-        {joint.name: swing},
-    )
-    if answer is None:
-        return Finding(joint.name, "left out", skipped=True)
-    if answer is Answer.YES:
-        return Finding(joint.name, f"{swing:+.2f} rad: {motion}")
     remedy = (
         f"if it moved the other way, change its servo direction from {joint.servo_direction} to "
         f"{-(joint.servo_direction or 1)} in the robot file; if another joint moved, the two have exchanged ids "
         f"(servo_ids, here {joint.servo_id}). Do not start the robot before"
     )
-    return Finding(joint.name, f"{swing:+.2f} rad: the operator did not see: {motion}", remedy)
+    return _ask_seen(
+        mover,
+        f"{joint.name} will move by {swing:+.2f} rad and back: {motion}",
+        {index: mover.angle(index) + swing},
+        f"{joint.name}: {motion}. Do you see that?",
+        {joint.name: swing},
+        right=Finding(joint.name, f"{swing:+.2f} rad: {motion}"),
+        wrong=Finding(joint.name, f"{swing:+.2f} rad: the operator did not see: {motion}", remedy),
+    )
 
 
 def describe_motion(robot: Robot, index: int, change: float) -> str:
@@ -232,23 +231,20 @@ def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Findi
     if way > 2.2:
         remedy = "switch the supply off, bring the leg near to its reference pose by hand, then run this again"
         return Finding(what, f"a joint is {way:.2f} rad away from zero", remedy)
-    answer = _ask_seen(
+    remedy = (
+        f"for each joint that is off: {mover.servos.tool.format(f'calibrate {names[-1]} DEGREES')} sets its deviation "
+        "(now: see `supply`); a horn that is a whole tooth off is remounted"
+    )
+    return _ask_seen(
         mover,
         f"{what} will move slowly (at most {way:.2f} rad) to its reference pose and back",
         dict.fromkeys(indices, 0.0),
         f"{what}: are all joints within 3 degrees of the reference pose?",
         dict.fromkeys(names, 0.0),
+        right=Finding(what, "the reference pose looks right"),
+        wrong=Finding(what, "the operator sees a joint off its reference pose", remedy),
         absolute=True,
     )
-    if answer is None:
-        return Finding(what, "left out", skipped=True)
-    if answer is Answer.YES:
-        return Finding(what, "the reference pose looks right")
-    remedy = (
-        f"for each joint that is off: {mover.servos.tool.format(f'calibrate {names[-1]} DEGREES')} sets its deviation "
-        "(now: see `supply`); a horn that is a whole tooth off is remounted"
-    )
-    return Finding(what, "the operator sees a joint off its reference pose", remedy)
 
 
 def _stop(mover: SlowMove, index: int) -> Finding:
