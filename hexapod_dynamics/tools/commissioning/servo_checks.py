@@ -6,14 +6,13 @@ import grp
 import math
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply, Quantity, read_value
-from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.bench import Bench
 from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
 
@@ -108,40 +107,35 @@ def check_port(bench: Bench) -> Iterator[Finding]:
 
 
 def check_servos(bench: Bench) -> Iterator[Finding]:
-    """Ask each servo for its position, up to four times."""
-    faults: dict[str, Fault | None] = {}
-    for index, name in enumerate(bench.servo_map.joint_names):
-        answers = any(bench.bus.read(index, "position") is not None for _ in range(4))
-        faults[name] = None if answers else bench.bus.fault
-    return assess_answers(faults, bench.servo_map, bench.bus.tool)
-
-
-def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap, tool: str) -> Iterator[Finding]:
-    """One finding for each joint without a good answer, one for the others together; faults: None for a good one; tool:
-    `ServoInterface.tool`.
+    """Ask each servo for its position, up to four times; one finding for each without a good answer, one for the others
+    together.
     """
-    bad = {name: fault for name, fault in faults.items() if fault is not None}
-    if len(bad) == len(faults):
+    names, tool = bench.servo_map.joint_names, bench.bus.tool
+    bad: dict[int, Fault | None] = {}
+    for index in range(len(names)):
+        if all(bench.bus.read(index, "position") is None for _ in range(4)):
+            bad[index] = bench.bus.fault
+    if len(bad) == len(names):
         remedy = (
             "is the servo supply switched on? is `direction` right (gpio on a JetHexa's own board, adapter with a USB "
             "bus linker)? are transmit and receive pin 27 and 17?"
         )
-        raise CheckError("all servos", f"none of {len(faults)} answers", remedy)
-    yield Finding(f"{len(faults) - len(bad)} of {len(faults)} servos", "each answers")
-    ids = dict(zip(servo_map.joint_names, servo_map.ids, strict=True))
-    for name, fault in bad.items():
+        raise CheckError("all servos", f"none of {len(names)} answers", remedy)
+    yield Finding(f"{len(names) - len(bad)} of {len(names)} servos", "each answers")
+    for index, fault in bad.items():
+        name, servo_id = names[index], bench.servo_map.ids[index]
         if fault is Fault.TIMEOUT:
             remedy = (
                 "power off, then look at the plugs of this servo and of the one before it; has it another id? Connect "
-                f"it alone: {tool.format('scan')} tells it, {tool.format(f'set-id OLD {ids[name]}')} writes it"
+                f"it alone: {tool.format('scan')} tells it, {tool.format(f'set-id OLD {servo_id}')} writes it"
             )
-            yield Finding(name, f"servo {ids[name]} does not answer", remedy)
+            yield Finding(name, f"servo {servo_id} does not answer", remedy)
         else:
             remedy = (
                 f"two servos have this id: connect only one, {tool.format('set-id OLD NEW')} writes its id; or noise: "
                 "look at the supply, plugs, ground"
             )
-            yield Finding(name, f"servo {ids[name]} gives corrupted answers", remedy)
+            yield Finding(name, f"servo {servo_id} gives corrupted answers", remedy)
 
 
 class Supply(NamedTuple):
