@@ -56,35 +56,35 @@ class PoseWriter:
         if cancelled():
             return False
         now = time.monotonic()
-        asked, silent = targets.tolist(), state.silent.tolist()
-        chosen = self._choose(asked, silent, state, now)
+        asked = targets.tolist()
+        chosen = self._choose(asked, state, now)
         if not chosen:
             return False
         overhead, each = self._servos.pose_times
         begin = now + overhead + len(chosen) * each  # time at which all frames have been sent
-        needed = dict.fromkeys(chosen, duration)
         if speed is not None:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
             # servos would exceed the allowed speed (here 1.1 times of it, so that a delay is caught up). All servos
-            # arrive together, except those that do not answer.
+            # arrive together.
             fastest = speed.tolist()
             for j in chosen:
                 way = abs(asked[j] - self.motions.setpoint_at(j, begin, asked[j]))
-                needed[j] = max(min(way / (1.1 * fastest[j]), 0.5), duration)
-        together = max((needed[j] for j in chosen if not silent[j]), default=duration)
-        motions = [(j, asked[j], needed[j] if silent[j] else together) for j in chosen]
-        self._servos.write_pose(motions)
-        for j, target, lasts in motions:
-            self.motions.begin(j, target, lasts, begin, target)
+                duration = max(min(way / (1.1 * fastest[j]), 0.5), duration)
+        self._servos.write_pose([(j, asked[j], duration) for j in chosen])
+        for j in chosen:
+            self.motions.begin(j, asked[j], duration, begin, asked[j])
             self._time[j] = now
         return True
 
-    def _choose(self, asked: list, silent: list, state: ChainState, now: float) -> list[int]:
-        """Return the servos that get a new target, by a loop over numbers: numpy takes three times as long for 18."""
-        missing, angles, stamps = state.missing.tolist(), state.angle.tolist(), state.stamp.tolist()
+    def _choose(self, asked: list, state: ChainState, now: float) -> list[int]:
+        """Return the servos that get a new target, by a loop over numbers: numpy takes three times as long for 18.
+
+        A servo that does not answer gets none: it may have lost its supply and be moved by hand until it is read again.
+        """
+        away, angles, stamps = (state.missing | state.silent).tolist(), state.angle.tolist(), state.stamp.tolist()
         oldest = 0.0
         for j, angle in enumerate(angles):
-            if not (silent[j] or missing[j] or math.isnan(angle)):
+            if not (away[j] or math.isnan(angle)):
                 oldest = max(oldest, now - stamps[j])
         # When there is too little time for reads, small changes may wait a cycle or two: each takes half of a read.
         small = 0.019 if oldest > 0.4 else 0.006 if oldest > 0.15 else 0.0  # [rad]
@@ -92,13 +92,9 @@ class PoseWriter:
         for j, target in enumerate(asked):
             age = now - self._time[j]
             least = small if age < 0.05 else 0.0
-            # A servo that does not answer may still receive, or may have been torn off: it is commanded less often, so
-            # that the wire is free for the others. At the normal pace, nine such servos took half of the reads' time.
-            if silent[j] and age < 0.2:
-                least = math.inf
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
             due = not abs(target - self.motions.target(j)) <= least or age > self._refresh
-            if due and not missing[j] and target == target:
+            if due and not away[j] and target == target:
                 chosen.append(j)
         return chosen
 

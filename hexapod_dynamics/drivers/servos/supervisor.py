@@ -370,7 +370,8 @@ class ServoSupervisor:
     def _sit_from_here(self, t: float) -> SitDown:
         self._synchronise_setpoint()
         self.guard.pause()
-        self.sitting = SitDown(self.guard.setpoint, self.settings.seated, self.settings.sit_speed, t)
+        start = np.where(np.isnan(self.guard.setpoint), self.settings.seated, self.guard.setpoint)
+        self.sitting = SitDown(start, self.settings.seated, self.settings.sit_speed, t)
         self._sit_epoch = self.state.epoch
         return self.sitting
 
@@ -385,8 +386,8 @@ class ServoSupervisor:
 
     def _synchronise_setpoint(self) -> None:
         state = self.state
-        # A joint that comes back may have been moved by hand: it waits until it is measured.
-        self.guard.setpoint[state.missing | (np.isnan(state.angle) & ~state.silent)] = np.nan
+        # A joint that comes back, or answers again, may have been moved by hand: it waits until it is measured.
+        self.guard.setpoint[~state.known] = np.nan
         if self.guard.is_waiting(state.generation):
             self.guard.synchronise_setpoint(state.generation, state.start_angle, state.known)
 
