@@ -87,9 +87,7 @@ class DamageDetectorNode(RobotNode):
             self.detection.joint(now - late - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:
-        now = time.monotonic()
-        if (age := self.find_age("imu/data", message.header.stamp, OLDEST)) is not None:
-            self.detection.imu(now - age, self.read_imu(message, now))
+        self.detection.imu(*self.read_imu(message, time.monotonic(), OLDEST))
 
     def _on_gait_state(self, message: DiagnosticStatus) -> None:
         texts = {pair.key: pair.value for pair in message.values}

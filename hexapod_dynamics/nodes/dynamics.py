@@ -96,11 +96,9 @@ class DynamicsNode(RobotNode):
 
     def _on_imu(self, message: Imu) -> None:
         now = time.monotonic()
-        if (age := self.find_age("imu/data", message.header.stamp)) is None:
-            return
         if message.orientation_covariance[0] == NOT_GIVEN:
             self.faults.add("imu/data", "imu/data carries no orientation yet (covariance -1)")
-        self.prediction.imu(now - age, self.read_imu(message, now), now)
+        self.prediction.imu(*self.read_imu(message, now), now)
 
     def _on_morphology(self, morphology: Morphology) -> None:
         self.prediction.set_morphology(morphology)

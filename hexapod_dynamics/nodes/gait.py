@@ -111,7 +111,7 @@ class GaitNode(RobotNode):
 
     def _on_imu(self, message: Imu) -> None:
         now, fallen = time.monotonic(), self.control.permit.fallen
-        self.control.imu(now, self.read_imu(message, now))
+        self.control.imu(now, self.read_imu(message, now)[1])
         if self.control.permit.fallen != fallen:
             self._diagnostics.publish()
 

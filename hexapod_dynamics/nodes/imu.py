@@ -117,12 +117,12 @@ class ImuNode(RobotNode):
 
     def _on_foreign(self, message: Imu) -> None:
         now = time.monotonic()
-        reading, age = self.read_imu(message, now), self.find_age("imu/data_raw", message.header.stamp, 1.0)
-        if age is None or reading.chip_force is None or reading.chip_rate is None:
+        at, reading = self.read_imu(message, now, 1.0)
+        if reading.chip_force is None or reading.chip_rate is None:
             missing = "imu/data_raw has no acceleration or no angular velocity"
             self.reader.health.count_error("refused", next(iter(self.faults.list_recent(now)), missing))
         else:
-            self.reader.deliver(Sample(reading.chip_force, reading.chip_rate, math.nan, False, b""), now - age)
+            self.reader.deliver(Sample(reading.chip_force, reading.chip_rate, math.nan, False, b""), at)
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 

@@ -114,7 +114,7 @@ class RobotDescription(RobotNode):
         np.copyto(q, angles, where=np.isfinite(angles))
 
     def _on_imu(self, message: Imu) -> None:
-        rotation = self.read_imu(message, time.monotonic()).rotation
+        rotation = self.read_imu(message, time.monotonic(), math.inf)[1].rotation  # a recording is shown, too
         if rotation is not None:
             self._rotation = rotation
 

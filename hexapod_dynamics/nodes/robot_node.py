@@ -105,10 +105,14 @@ class RobotNode(GuardedNode):
 
         self.loop.subscribe(JointState, topic, receive, 1, needed)
 
-    def read_imu(self, message: Imu, now: float) -> ImuReading:
-        """Return what an Imu tells that arrived at the monotonic time `now` [s]."""
+    def read_imu(self, message: Imu, now: float, limit: float = OLDEST) -> tuple[float, ImuReading]:
+        """Return the time [s] of an Imu that arrived at the monotonic time `now` [s], and what it tells: nothing if
+        `find_age` refuses it.
+        """
         self.imu_input.check_clock(now, compute_age(message.header.stamp))
-        return self.imu_input.read(now, *imu_quantities(message))
+        age = self.find_age(self.imu_input.topic, message.header.stamp, limit)
+        given = (None, None, None) if age is None else imu_quantities(message)
+        return now - (age or 0.0), self.imu_input.read(now, *given)
 
     def find_age(self, topic: str, stamp: Time, limit: float = OLDEST) -> float | None:
         """Return the age [s] of a message, at least 0; None, and a fault, if its stamp is more than `limit` [s] old, or

@@ -348,7 +348,7 @@ class ImuInput:
     def __init__(self, chip: np.ndarray, faults: Faults, topic: str = "imu/data") -> None:
         self._chip = np.asarray(chip, float)
         self._axes = self._chip.tolist()
-        self._faults, self._topic = faults, topic
+        self._faults, self.topic = faults, topic
         self._time: float | None = None
         self._mean_force, self._mean_rate = sum(MEAN_FORCE) / 2.0, 0.0
         self._clock = ClockCheck()
@@ -358,8 +358,8 @@ class ImuInput:
         drift = self._clock.add_stamp(now, age)
         if drift:
             speed = f"{100.0 * abs(drift):.1f} % {'faster' if drift > 0.0 else 'slower'}"
-            text = f"{self._topic}: its clock runs {speed} than the one of this computer (is chrony running?)"
-            self._faults.add(f"{self._topic} clock", text, now)
+            text = f"{self.topic}: its clock runs {speed} than the one of this computer (is chrony running?)"
+            self._faults.add(f"{self.topic} clock", text, now)
 
     def read(
         self,
@@ -404,7 +404,7 @@ class ImuInput:
         return None
 
     def _refuse(self, now: float, name: str, what: str) -> None:
-        self._faults.add(f"{self._topic} {name}", f"{self._topic}: {name} {what}; it is not used", now)
+        self._faults.add(f"{self.topic} {name}", f"{self.topic}: {name} {what}; it is not used", now)
 
     def _check_units(
         self, now: float, force: Vector | None, rate: Vector | None

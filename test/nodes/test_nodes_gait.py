@@ -209,17 +209,21 @@ def test_the_second_participant_is_made_again_where_it_has_failed(probe, monkeyp
     assert received[0] == (0.05, 0.0, 0.0) and not make.errors
 
 
-def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe):
+def test_a_command_and_a_fall_of_an_hour_ago_move_and_stop_nothing_and_are_named(gait, probe):
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
+    turned = Attitude()
+    turned.roll = math.pi
 
-    def old():
-        message = stamped(probe.node)
-        message.header.stamp.sec -= 3600
+    def old(message):
+        message.header.stamp.sec = int(time.time()) - 3600
         return message
 
-    with probe.publishing("/g/cmd_vel", old):
+    with probe.publishing("/g/cmd_vel", lambda: old(stamped(probe.node))):
         probe.statuses.says("g/gait", "s old")
         assert speed_of(probe) < 1e-3
+    with probe.publishing("/g/imu/data", lambda: old(turned())), probe.publishing("/g/cmd_vel", forward):
+        probe.statuses.says("g/gait", "imu/data is refused: it is 3.6e+03 s old")
+        wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
 
 
 def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
