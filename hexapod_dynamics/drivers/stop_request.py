@@ -74,12 +74,3 @@ class StopRequest:
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
-
-
-def request_stop(namespace: str = "", timeout: float = 0.5) -> tuple[bool, str] | None:
-    """Ask for the emergency stop and wait up to `timeout` [s]; see `StopRequest.wait_for_answer`."""
-    request = StopRequest(namespace)
-    try:
-        return request.wait_for_answer(timeout)
-    finally:
-        request.close()

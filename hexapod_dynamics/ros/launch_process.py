@@ -22,6 +22,7 @@ import sys
 import tempfile
 import termios
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -30,7 +31,7 @@ from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from hexapod_dynamics.drivers.stop_request import request_stop, resume_command
+from hexapod_dynamics.drivers.stop_request import StopRequest, resume_command
 from hexapod_dynamics.errors import suggest
 
 TERMINAL_CHECK = 0.2  # [s] between two checks whether this process has the terminal
@@ -107,31 +108,32 @@ class _Launch:
     key: StopKey | None = None
 
 
-def stop_robot(namespace: str) -> str:
-    """Stop one robot; return the result in words."""
-    answer = request_stop(namespace, 0.5)  # [s]; then the service is called, too
-    if answer is not None:
-        return answer[1]
-    command = [sys.executable, "-m", "hexapod_dynamics.tools.stop", "--namespace", namespace]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    return (done.stdout or done.stderr).strip()
-
-
 def _stop_all(say: Callable[[str], object]) -> None:
-    """Stop all robots at the same time: one that does not answer delays no other stop; a single one needs no thread."""
+    """Stop all robots at the same time, without threads, which may not start; none waits for another one's answer."""
 
-    def stop(namespace: str) -> None:
+    def report(namespace: str, result: str) -> None:
         of = f" of {namespace}" if namespace else ""
         ends = f"`ros2 run hexapod_dynamics {resume_command(namespace)}` ends it"
-        say(f"space bar, emergency stop{of}: {stop_robot(namespace)}; {ends}")
+        say(f"space bar, emergency stop{of}: {result}; {ends}")
 
-    first, *others = _Launch.namespaces
-    stops = [threading.Thread(target=stop, args=(namespace,)) for namespace in others]
-    for each in stops:
-        each.start()
-    stop(first)
-    for each in stops:
-        each.join()
+    requests = [(namespace, StopRequest(namespace)) for namespace in _Launch.namespaces]
+    end = time.monotonic() + 0.5  # [s] then the service is called, too; at once where nobody listens
+    calls: list[tuple[str, subprocess.Popen[str]]] = []
+    for namespace, request in sorted(requests, key=lambda each: each[1].sent):
+        answer = request.wait_for_answer(end - time.monotonic())
+        request.close()
+        if answer is not None:
+            report(namespace, answer[1])
+            continue
+        command = [sys.executable, "-m", "hexapod_dynamics.tools.stop", "--namespace", namespace]
+        none, pipe = subprocess.DEVNULL, subprocess.PIPE
+        try:
+            calls.append((namespace, subprocess.Popen(command, stdin=none, stdout=pipe, stderr=pipe, text=True)))
+        except OSError as error:
+            report(namespace, f"the service cannot be called: {error}")
+    for namespace, call in calls:
+        output, errors = call.communicate()
+        report(namespace, (output or errors).strip())
 
 
 def listen(namespace: str, say: Callable[[str], object]) -> bool:

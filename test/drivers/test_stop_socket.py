@@ -17,12 +17,12 @@ import pytest
 import support.lx_rig
 from support.lx_rig import make_device
 from support.programs import run
-from support.waiting import wait_until
+from support.waiting import request_stop, wait_until
 
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.simulated_port import PortClaim, find_proved_device
-from hexapod_dynamics.drivers.stop_request import StopRequest, request_stop, socket_path
+from hexapod_dynamics.drivers.stop_request import StopRequest, socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.drivers.thread_priority import raise_process_priority, raise_thread_priority
 from hexapod_dynamics.errors import DeviceError

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from launch import LaunchContext
 from launch.utilities import perform_substitutions
+from support.failing_once import failing_once
 from support.programs import module_of, run
 from support.ros_session import Process, wait_until
 
@@ -206,17 +207,18 @@ def test_what_is_not_installed_is_named_with_its_install_line(execute, tmp_path,
     assert re.search(f"{missing} not installed", text) and install in text, text
 
 
-def test_the_space_bar_stops_a_robot_though_another_one_of_the_launch_hangs(monkeypatch, tmp_path):
+def test_the_space_bar_stops_a_robot_though_another_one_of_the_launch_hangs_and_no_thread_starts(monkeypatch, tmp_path):
     monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path))  # another process's sockets have the same names
     monkeypatch.setattr(launch_process._Launch, "namespaces", ["hangs", "works"])
-    stopped, other = threading.Event(), StopSocket("works", lambda: (stopped.set() or True, "stopped"))
+    stopped, said = [], []
+    other = StopSocket("works", lambda: (stopped.append(time.monotonic()) is None, "stopped"))
+    monkeypatch.setattr(threading.Thread, "start", failing_once(threading.Thread.start, RuntimeError("no thread")))
+    begin = time.monotonic()
     with socket.socket(socket.AF_UNIX) as hanging:
         hanging.bind(socket_path("hangs"))
         hanging.listen()
-        bar = threading.Thread(target=launch_process._stop_all, args=(print,))
-        bar.start()
-        assert stopped.wait(2.0)
-    bar.join()
+        launch_process._stop_all(said.append)
+    assert stopped[0] - begin < 0.4 and len(said) == 2
     other.close()
 
 

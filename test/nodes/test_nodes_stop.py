@@ -11,10 +11,10 @@ from support.driver_session import HERE, MAP, NAMES, Servos, waving
 from support.machine_load import busy
 from support.programs import python
 from support.ros_session import LATCHED, Process, wait_until
+from support.waiting import request_stop
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.devices.serial_device import BusFaults
-from hexapod_dynamics.drivers.stop_request import request_stop
 from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import Bool
 
