@@ -359,8 +359,8 @@ def nodes(context):
     if path := given["params_file"]:
         from hexapod_dynamics.parameters.file_check import find_overridden  # loaded by its check
 
-        robot = {"robot": given["robot"]}
-        started += [LogInfo(msg=text) for text in find_overridden(path, {n: robot | v for n, v in all_values.items()})]
+        values = {node: {"robot": given["robot"]} | set_here for node, set_here in all_values.items()}
+        started += [LogInfo(msg=text) for text in find_overridden(path, values, namespace)]
     if launch_process.listen(namespace, launch.logging.get_logger("stop_key").warning):
         started.append(LogInfo(msg="space bar: emergency stop"))
     # With hardware:=topics, what the gait asks for goes to `servos`, which passes on what the joints may do.

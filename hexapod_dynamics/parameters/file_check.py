@@ -67,8 +67,7 @@ def check_parameter_file(
 
 def select_values(values: Mapping[tuple[str, str], object], node: str) -> dict[str, object]:
     """Return what the values of `check_parameter_file` set in a node without a namespace, {parameter: value}."""
-    sections = {place for place, _ in values if place.rpartition("/")[2] in (node, "*", "**") and _is_read(place, "")}
-    return {name: value for (place, name), value in values.items() if place in sections}
+    return {name: value for (place, name), value in values.items() if _is_read(place, "", node)}
 
 
 def _check_places(places: set[str], namespace: str) -> None:
@@ -86,11 +85,13 @@ def _check_places(places: set[str], namespace: str) -> None:
         raise ParameterError(f"{place}: no node {where} has this name; did you mean {namespace}/{node}, or /**/{node}?")
 
 
-def _is_read(place: str, namespace: str) -> bool:
-    """Return whether a section is for nodes of a namespace: to ROS * is one word of a name, ** any number of them."""
+def _is_read(place: str, namespace: str, node: str = "") -> bool:
+    """Return whether a section is for a node, by default for any, of a namespace: to ROS * is one word of a name, **
+    any number of them.
+    """
     words = {"*": r"/\w+", "**": r"(/\w+)*"}
     pattern = "".join(words.get(word, f"/{re.escape(word)}") for word in place.split("/"))
-    node = re.sub(r".*/|\*+", "", place) or "any"
+    node = node or re.sub(r".*/|\*+", "", place) or "any"
     return re.fullmatch(pattern, f"/{namespace}/{node}".replace("//", "/")) is not None
 
 
@@ -99,13 +100,15 @@ def _differ_by_number(*namespaces: str) -> bool:
     return len({re.sub(r"\d+", "", name) for name in namespaces}) == 1
 
 
-def find_overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Return in words which parameters of a valid file a launch sets to other values, {node: {name: value}}."""
+def find_overridden(path: str | Path, values: Mapping[str, Mapping[str, object]], namespace: str) -> list[str]:
+    """Return in words which parameters of a valid file a launch sets to other values, {node: {name: value}}, for its
+    nodes in a namespace.
+    """
     return [
         f"{node}.{name}: {value!r} of the params_file is not used, the launch's argument sets {values[node][name]!r}"
         for place, name, value in _entries(_read_content(path))
         for node in values
-        if place.rpartition("/")[2] in (node, "*", "**") and values[node].get(name, value) != value
+        if _is_read(place, namespace.strip("/"), node) and values[node].get(name, value) != value
     ]
 
 

@@ -97,10 +97,10 @@ def test_what_the_arguments_of_a_launch_override_is_named(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
         "/**:\n  ros__parameters: {robot: mine.yaml}\n/left/gait:\n  ros__parameters: {velocity: 0.05, period: 1.0}\n"
-        "damage_detector:\n  ros__parameters: {detect: report}"
+        "/**/damage_detector:\n  ros__parameters: {detect: report}\n/right/gait:\n  ros__parameters: {velocity: 0.06}"
     )
     launch = {"gait": {"velocity": 0.077, "robot": ""}, "damage_detector": {"detect": "report"}}
-    assert [text.partition(" of the params_file")[0] for text in find_overridden(path, launch)] == [
+    assert [text.partition(" of the params_file")[0] for text in find_overridden(path, launch, "/left")] == [
         "gait.robot: 'mine.yaml'",
         "gait.velocity: 0.05",
     ]
