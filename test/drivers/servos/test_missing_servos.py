@@ -105,10 +105,17 @@ def test_servos_that_answered_once_and_are_silent_since_do_not_keep_the_torque_c
     assert chain.wait_confirmed(5.0) and not figures(chain.snapshot(), MAP.joint_names, 0.0)["torque not confirmed"]
 
 
-def test_a_leg_that_was_missing_when_torque_was_switched_on_is_said_to_be_without(rig, chain):
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_leg_that_was_missing_when_torque_was_switched_on_is_said_to_be_without(rig, chain, restarted):
     settled(chain)
     chain.set_torque(False)
     wait_until(lambda: not rig.servos.are_holding().any(), what="all let go")
+    if restarted:
+        chain.stop()
+        chain = make_chain(rig, **PATIENT)
+        chain.restore(torque=False, frozen=False)
+        chain.start()
+        settled(chain)
     declare_missing(chain, HANGING)
     chain.set_torque(True)
     wait_until(lambda: rig.servos.are_holding()[:12].all(), what="those that are there hold")
@@ -123,6 +130,7 @@ def test_a_leg_that_was_missing_when_torque_was_switched_on_is_said_to_be_withou
     assert not chain.snapshot().limp.any(), "no servo has failed"
     chain.set_torque(True)
     wait_until(lambda: rig.servos.are_holding().all() and "declared missing" not in said(), 10.0, said)
+    chain.stop()
 
 
 def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):
