@@ -117,6 +117,8 @@ def test_it_walks_by_itself_until_somebody_commands_it_and_never_after_a_restart
     assert permit.command(1.0, STOP)
     assert not permit.by_itself and permit.may_walk
     assert not restarted(permit).by_itself
+    for unknown in (None, permit.state | {"by_itself": 1}):
+        assert not WalkPermit.restored(unknown, 1.0).may_walk
 
 
 def fallen(time=10.0):

@@ -33,14 +33,6 @@ def run(*command, cwd):
     return done.stdout
 
 
-def quick_compiler(directory):
-    """A C compiler that does not optimise, whatever it is told: a third of the time, the same values."""
-    compiler = directory / "cc"
-    compiler.write_text('#!/bin/sh\nexec gcc "$@" -O0\n')
-    compiler.chmod(0o755)
-    return str(compiler)
-
-
 def pointer(array):
     return None if array is None else array.ctypes.data_as(ctypes.c_void_p)
 
@@ -122,7 +114,7 @@ def test_the_library_that_is_written_is_used_as_it_is(written):
 
 
 def test_a_robot_with_legs_of_several_types(tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", quick_compiler(tmp_path))
+    monkeypatch.setenv("CC", programs.quick_compiler(tmp_path))
     robot = random_robot(np.random.default_rng(1), 1, 4)
     write_model(robot, tmp_path)
     compare(robot, Foreign(tmp_path / "hexapod_model.so"), 3)
@@ -149,7 +141,7 @@ def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
     flags = " ".join(("-DHD_LANES=2", *WARNINGS))  # eight lanes without registers for them take gcc 7 s
-    settings = (f"-DCMAKE_C_COMPILER={quick_compiler(tmp_path)}", f"-DCMAKE_C_FLAGS={flags}")
+    settings = (f"-DCMAKE_C_COMPILER={programs.quick_compiler(tmp_path)}", f"-DCMAKE_C_FLAGS={flags}")
     run("cmake", "-S", str(written), "-B", str(tmp_path), *settings, cwd=tmp_path)
     run("cmake", "--build", str(tmp_path), cwd=tmp_path)
     run(str(tmp_path / "bare"), cwd=tmp_path)

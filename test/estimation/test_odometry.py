@@ -41,7 +41,7 @@ def walked(gain=1.0, heading=0.0, pitching=0.0, seconds=60.0, learns=True, late=
     return strides
 
 
-@pytest.mark.parametrize("heading", [0.0, 1.5, -2.5])
+@pytest.mark.parametrize("heading", [1.5, -2.5])
 def test_a_body_that_surges_and_pitches_less_or_more_than_the_model(heading):
     """With 3 s of the prior in some 29 s the measures have nine tenths of the true value (and of its square)."""
     shy, bold = walked(0.4, heading), walked(1.6, heading)

@@ -126,9 +126,12 @@ def test_a_standing_exercise_alone_says_nothing_about_zone_play_and_kind_of_the_
         assert (law.dead_zone, law.play, law.feed_forward) == (before.dead_zone, before.play, before.feed_forward)
 
 
-def test_the_file_says_how_well_zeros_and_mounting_are_known(result):
+def test_the_robot_with_the_results_is_one_whose_file_says_how_well_zeros_and_mounting_are_known(result):
     found = result.geometry
     laws = result.robot.joint_servos
+    assert laws[1].dead_zone == pytest.approx(math.radians(TRUTH.zone), abs=math.radians(0.15))
+    assert abs(result.robot.legs[0].joints[1].servo_zero) > 0.0
+    assert WholeBodyModel(result.robot).total_mass() == pytest.approx(WholeBodyModel(TRUTH.robot(ROBOT)).total_mass())
     assert [law.zero_deviation for law in laws] == pytest.approx(found.offset_deviations)
     assert result.robot.imu.tilt_deviation == pytest.approx(np.sqrt(np.mean(found.mounting_deviations[:2] ** 2)))
     spread = PoseDrift.from_robot(result.robot, 0.1, 0.1)
@@ -143,9 +146,3 @@ def test_the_report_is_drawn_without_a_change_of_the_callers_backend(result, tmp
         draw_report(ROBOT, result, tmp_path / "report.png")
         assert matplotlib.get_backend() == "svg"
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_robot_with_the_results_is_one(result):
-    assert result.robot.joint_servos[1].dead_zone == pytest.approx(math.radians(TRUTH.zone), abs=math.radians(0.15))
-    assert abs(result.robot.legs[0].joints[1].servo_zero) > 0.0
-    assert WholeBodyModel(result.robot).total_mass() == pytest.approx(WholeBodyModel(TRUTH.robot(ROBOT)).total_mass())

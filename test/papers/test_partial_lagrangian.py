@@ -67,8 +67,8 @@ class PointMasses:
         return solve_ivp(field, (0, times[-1]), start, method="LSODA", t_eval=times, rtol=1e-11, atol=1e-12).y[:n].T
 
 
-EXAMPLES = {f"{n} free": free_pendulum(n, 5) for n in (1, 2, 3)} | {"10 free": free_pendulum(10, 2)}
-EXAMPLES |= {f"{n} controlled": controlled_pendulum(n, 5) for n in (1, 2, 3)} | {"slider": slider(5)}
+EXAMPLES = {f"{n} free": free_pendulum(n, 5) for n in (1, 3)} | {"10 free": free_pendulum(10, 2)}
+EXAMPLES |= {f"{n} controlled": controlled_pendulum(n, 2) for n in (1, 3)} | {"slider": slider(5)}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -14,17 +14,13 @@ import re
 import numpy as np
 import pytest
 from support.page_commands import ALL, NOT_COMMANDS, PAGES, ROOT
-from support.programs import module_of, python, run
+from support.programs import module_of, python, quick_compiler, run
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
 # Indented lines that are no commands: formulas, what a program prints.
 NO_SHELL = re.compile(r"RM missing: |L\(h, k\) = |C_[0i][0i] = ")
 TOOLS = dict(re.findall(r'"(\w+)": f"\{package_name\}\.([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
-
-
 TOOLS |= {"set_morphology": "tools.set_morphology", "stop": "tools.stop"}
-
-
 NODES = set(
     re.findall(r'^    "(\w+)",$', (ROOT / "setup.py").read_text().partition("NODES")[2].partition(")")[0], re.M)
 )
@@ -45,6 +41,7 @@ def parse_only(monkeypatch, tmp_path):
         raise ParsedError
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
+    monkeypatch.setattr(os, "setpriority", lambda *_: None)  # `stop` would give these tests the highest
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "1")
 
@@ -178,15 +175,16 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path):
+def test_an_example_runs(path, tmp_path):
     if path.stem == "learn_to_walk":
         pytest.importorskip("gymnasium")  # of the extra `test`
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = python(
         "-W",
         "error::DeprecationWarning:__main__",
         str(path),
         timeout=300,
-        variables={"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+        variables={"PYTHONPATH": paths, "CC": quick_compiler(tmp_path)},
     )
     assert done.returncode == 0, done.stderr
     complaints = [line for line in done.stderr.splitlines() if "compiling the model for this machine" not in line]

@@ -105,7 +105,7 @@ def with_last_link(leg, **change):
 
 def test_what_is_rounded_in_a_file_stays_possible():
     """Two moments of a plate are together just the third, one of a rod is nearly zero."""
-    for seed in range(8):
+    for seed in range(3):
         random = np.random.default_rng(seed)
         turn, (a, b) = Rotation.random(random_state=seed).as_matrix(), random.uniform(1e-5, 1e-4, 2)
         plate = turn @ np.diag([a, b, a + b]) @ turn.T

@@ -27,7 +27,7 @@ def test_both_physics_agree_within_a_tenth(robot, ground, lost):
     for physics, each in ((Simulator, robot), (MujocoSimulator, ROBOT)):
         hurt = Morphology.whole(each).without(*lost)
         sim = physics(each, hurt, gait=TripodGait(), ground=ground, command_period=0.02)
-        log = sim.run(5.2, log_every=20)
+        log = sim.run(3.9, log_every=20)
         way = log.position[-1] - log.position[65]  # after the first cycle
         yaw = log.euler_zyx[-1, 0] - log.euler_zyx[65, 0]
         moves.append(np.array([*way[:2], 0.1 * yaw, np.ptp(log.euler_zyx[65:, 2])]))

@@ -122,8 +122,9 @@ def test_servos_and_centres_of_links_differ_as_much_as_the_truth_says():
     logs = np.log([truth.stiffness_factors(18) for truth in truths])
     assert logs.std() == pytest.approx(0.08, rel=0.1) and abs(logs.mean()) < 0.01
     assert ServoLaw(truths[0], ROBOT.servo, 18).stiffness == pytest.approx(ROBOT.servo.stiffness * np.exp(logs[0]))
+    robots = [truth.robot(ROBOT) for truth in truths]
     for k, link in enumerate(ROBOT.legs[0].links):
-        shifts = [truth.robot(ROBOT).legs[0].links[k].com - link.com for truth in truths]
+        shifts = [robot.legs[0].links[k].com - link.com for robot in robots]
         radii = radii_of_gyration(link.mass, link.inertia)
         assert link.mass * (np.trace(radii @ radii.T) * np.eye(3) - radii @ radii.T) == pytest.approx(link.inertia)
         assert np.linalg.solve(radii, np.transpose(shifts)).std() == pytest.approx(0.15, rel=0.15)
