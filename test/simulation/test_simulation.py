@@ -13,7 +13,7 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import random_robot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.errors import DivergedError, DynamicsError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
@@ -341,6 +341,13 @@ def test_copies_and_pickles_go_their_own_way(twin, physics):
 
 
 # ---- the predictor -------------------------------------------------------------------------------------------------
+
+
+def test_a_simulation_that_diverges_ends_before_its_angles_are_taken_for_measured_ones():
+    physics = standing(Simulator(ROBOT))
+    physics.nu[-1] = 1e5  # [rad/s]
+    with pytest.raises(DivergedError, match="take a shorter one"):
+        physics.step(1)
 
 
 def test_the_predictor_is_the_simulator_in_other_hands():
