@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 import rclpy
-from hexapod_dynamics.damage import KINDS
+from hexapod_dynamics.damage import KINDS, CommandOption, DamageKind
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values, request_of
 from hexapod_dynamics.ros.node_functions import LATCHED
@@ -20,8 +20,10 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-# The options of the kinds of damage that this command can declare, with the kinds, by their names.
-OPTIONS = {kind.option.name: (kind.option, kind) for kind in KINDS if kind.option is not None}
+
+def list_options() -> dict[str, tuple[CommandOption, DamageKind]]:
+    """Return the options of the kinds of damage that this command can declare, with the kinds, by their names."""
+    return {kind.option.name: (kind.option, kind) for kind in KINDS if kind.option is not None}
 
 
 def parse_changes(
@@ -38,9 +40,10 @@ def parse_changes(
         if values.setdefault(name, value) != value:
             raise MorphologyError(f"{name}: conflicting values {values[name]!r} and {value!r}; give one")
 
+    options = list_options()
     for option, words in damaged.items():
         for word in words:
-            for name, value in OPTIONS[option][1].parse_word(word).items():
+            for name, value in options[option][1].parse_word(word).items():
                 put(name, value)
     for name in restore:
         if "." not in name:
@@ -71,7 +74,8 @@ def _arguments(words: list[str]) -> argparse.Namespace:
         description="Declare what the robot has lost, or got back. All of it or nothing.",
         epilog="A leg is named as LF, a link or its joint as LF.femur.",
     )
-    for option, _ in OPTIONS.values():
+    options = list_options()
+    for option, _ in options.values():
         parser.add_argument(option.flag, nargs="+", default=[], metavar=option.metavar, help=option.help)
     parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are intact again")
     parser.add_argument(
@@ -82,8 +86,8 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--namespace", default="", help="namespace of the robot, as given to the launch")
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
-    if not (given.restore or any(getattr(given, name) for name in OPTIONS)):
-        flags = ", ".join(option.flag for option, _ in OPTIONS.values())
+    if not (given.restore or any(getattr(given, name) for name in options)):
+        flags = ", ".join(option.flag for option, _ in options.values())
         parser.error(f"no change given: use {flags} or --restore")
     return given
 
@@ -111,7 +115,7 @@ def _known_names(node: Node, timeout: float) -> tuple[str, ...]:
 
 def _call(node: Node, given: argparse.Namespace) -> int:
     known = _known_names(node, given.timeout) if given.restore else ()
-    damaged = {name: getattr(given, name) for name in OPTIONS}
+    damaged = {name: getattr(given, name) for name in list_options()}
     values = parse_changes(**damaged, restore=given.restore, known=known)
     launch = "ros2 launch hexapod_dynamics walk.launch.py"
     hint = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"
