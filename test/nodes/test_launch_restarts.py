@@ -196,7 +196,7 @@ def test_a_stopped_robot_stays_stopped_whatever_is_killed(session):
     session.measured.clear()
     session.wait(lambda: session.measured and len(session.measured[-1][1].name) == 18, 60, "the servos are alive")
     since = time.monotonic()
-    assert session.moved(3.0) < 0.01
+    assert session.moved(2.0) < 0.01
     for heard, least, within in ((session.commands, 10, 1e-6), (session.measured, 10, 0.02)):
         poses = np.array([m.position for at, m in list(heard) if at > since and len(m.name) == 18])
         assert len(poses) >= least

@@ -60,7 +60,7 @@ def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_s
         robot.truth.clear()
         ends = "`stop --resume --namespace left`"
         robot.wait(lambda: f"emergency stop: {ends}" in robot.launch.output and robot.truth, 60, "it knows of the stop")
-        assert robot.moved(4.0) < 0.005
+        assert robot.moved(2.0) < 0.005
         assert list(sessions.glob("robot:*"))
         launch = robot.launch
         crash_without_file(launch, "servos", sessions)

@@ -159,7 +159,7 @@ def test_a_walking_robot_presses_a_foot_down_says_which_and_walks_on_and_an_unkn
     assert "foot of RM" in gait.output
     wait_until(lambda: speed_of(probe) < 1e-3, 15, "it stands")
     press.publish(String(data="LM"))
-    time.sleep(2.0)
+    time.sleep(1.0)
     assert speed_of(probe) < 1e-6 and pressed() == {"RM"}
     probe.node.destroy_publisher(press)
 
