@@ -2,11 +2,12 @@
 
     ./with_ros2 python benchmark/real_servos.py [--runs 60] [--first 0] [--servos real] [--cases foot,pair,healthy]
         [--minutes 180] [--physics mujoco] [--truth lag=0.03] [--gait auto] [--robot config/octopod.yaml]
-        [--log FILE] [--json FILE]
+        [--reads 150] [--log FILE] [--json FILE]
 
 Each run: MuJoCo (or --physics built_in), `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the
 robot's whole program (`Onboard`); a walk of 6 to 7.3 s in which nothing is broken, then damage. Healthy robots walk 2.5
 minutes each, and get three hard pushes in the case `pushed`. --truth: values of the Truth instead of the drawn ones.
+--reads: of joints a second, that the servo bus has time for.
 --log: a file to which each run is written as a line of JSON; what it has already is not run again, so that a long
 measurement can be interrupted. --json: the file of docs/results/ that gets the numbers. Progress goes to stderr, the
 table to stdout.
@@ -27,6 +28,7 @@ import numpy as np
 import results
 from support.walks import disturb_walk, servo_walk
 
+from hexapod_dynamics.onboard.servos import READS_A_SECOND
 from hexapod_dynamics.onboard.simulation import PHYSICS
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -106,7 +108,8 @@ def begin(case, index, seed, options):
     servos = ",".join(filter(None, (options.servos, options.truth)))
     if case == "uneven":
         servos += f",ground={UNEVEN[index % len(UNEVEN)]}"
-    blind, random = servo_walk(seed, servos, physics=options.physics, gait=options.gait, robot=options.robot)
+    setup = {"physics": options.physics, "gait": options.gait, "robot": options.robot, "reads": options.reads}
+    blind, random = servo_walk(seed, servos, **setup)
     before = Morphology.whole(blind.robot)
     if case.endswith("_lost") or case == "slope":
         gone = legs_of(blind.robot, index, 2)[: 1 + index // 2 % 2]
@@ -183,7 +186,8 @@ def measure(case, options):
     began = time.monotonic()
     for index in range(count):
         seed = 1000 * list(CASES).index(case) + options.first + index
-        key = f"{case} {options.robot.name} {options.physics} {options.servos} {options.truth} {options.gait} {seed}"
+        setup = f"{options.servos} {options.truth} {options.gait} {options.reads:g}"
+        key = f"{case} {options.robot.name} {options.physics} {setup} {seed}"
         if key not in known:
             known[key] = (run_healthy if case in FALSE else run_damaged)(case, index, seed, options)
             if options.log is not None:
@@ -244,6 +248,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=180.0, help="of each case in which nothing breaks")
     parser.add_argument("--truth", default="", help="values of the Truth instead of the drawn ones, as lag=0.03")
     parser.add_argument("--gait", default="auto")
+    parser.add_argument("--reads", type=float, default=READS_A_SECOND)
     parser.add_argument("--robot", type=Robot.load, default=Robot.jethexa(), help="its YAML file")
     parser.add_argument("--physics", default="mujoco", choices=sorted(PHYSICS))
     parser.add_argument("--log", type=Path)
@@ -255,7 +260,9 @@ def main():
     for case in options.cases.split(","):
         of = numbers(case, measure(case, options))
         robot = "" if options.robot.name == Robot.jethexa().name else options.robot.name
-        name = " ".join(filter(None, (case, options.truth, "" if options.gait == "auto" else options.gait, robot)))
+        gait = "" if options.gait == "auto" else options.gait
+        reads = "" if options.reads == READS_A_SECOND else f"{options.reads:g} reads"
+        name = " ".join(filter(None, (case, options.truth, gait, robot, reads)))
         results.record(options.json, name, **{options.physics: of})
         what, limit, wanted = CASES[case]
         print(f"| {what} | {wanted}{f' within {limit:g} s' if limit else ''} | {text_of(case, of)} |", flush=True)

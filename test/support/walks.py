@@ -16,6 +16,7 @@ from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.onboard import MadeDecision, Onboard
+from hexapod_dynamics.onboard.servos import READS_A_SECOND
 from hexapod_dynamics.onboard.simulation import REST_TIME, TICK, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
@@ -112,6 +113,7 @@ def servo_walk(
     physics: str = "mujoco",
     gait: str | Gait = "auto",
     robot: Robot = ROBOT,
+    reads: float = READS_A_SECOND,
 ) -> tuple[Walk, np.random.Generator]:
     """Return a Walk with a random command on random ground, flat, 4 or 8 mm rough, and its random stream.
 
@@ -123,7 +125,7 @@ def servo_walk(
     ahead = "ground=" in servos
     ground = "" if ahead else f",rough={rough}"
     truth = Truth.parse(f"servos={servos},seed={seed}{ground}" if servos != "model" else f"seed={seed}")
-    walk = Walk(Onboard(robot, detect, gait=gait), physics, truth, seed)
+    walk = Walk(Onboard(robot, detect, gait=gait, reads_a_second=reads), physics, truth, seed)
     command = random_command(random)
     walk.twist[:] = (0.07, 0.0, 0.0) if ahead else command
     return walk, random
