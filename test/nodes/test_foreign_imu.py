@@ -57,4 +57,6 @@ def test_jerks_of_an_imu_of_another_driver_are_summed_up_whole(probe, imu):
     # In g, or without an acceleration, it is refused with the reason.
     for force, words in ((1.0, "REP-145 wants m/s^2 with gravity"), (math.nan, "that is not finite")):
         told = lambda words=words: words in probe.statuses("imu").message  # noqa: E731
-        wait_until(lambda force=force, told=told: sample(0.0, force) or told(), 20, lambda: probe.statuses("imu"))
+        wait_until(
+            lambda force=force, told=told: sample(0.0, force) or told(), 20, lambda: probe.statuses("imu"), every=0.0
+        )  # samples that are late would be refused for their age
