@@ -219,7 +219,7 @@ class MujocoSimulator(RobotSimulator):
         self._mean_rate /= steps
         self._read()
         self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
-        self._check_finite()
+        self._check_divergence()
 
     def _specific_force(self) -> np.ndarray:
         return self.rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])

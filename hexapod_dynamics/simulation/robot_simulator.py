@@ -329,7 +329,7 @@ class RobotSimulator(ABC):
             _, method, arguments = self._delayed.popleft()
             getattr(self._model, method)(*arguments)
 
-    def _check_finite(self) -> None:
+    def _check_divergence(self) -> None:
         # Before its numbers are not finite, a simulation that diverges has speeds [m/s, rad/s] that no robot has.
         if not (np.isfinite(self.position).all() and np.abs(self.nu).max() < 1e3):
             raise DivergedError(

@@ -67,7 +67,7 @@ class Simulator(RobotSimulator):
             self._mean_acceleration /= steps * self.timestep
             # The constant rate that yields the rotation, which is below half a turn.
             self._mean_rate[:] = rotation_vector(attitude.T @ self.rotation) / (steps * self.timestep)
-        self._check_finite()
+        self._check_divergence()
 
     def _run_from_python(self, steps: int, log: np.ndarray, log_every: int, one_by_one: bool) -> None:
         """Do what `Simulation.walk` does, with a gait that is not compiled, or step by step with a Truth whose servos

@@ -21,7 +21,7 @@ from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 
-def list_options() -> dict[str, tuple[CommandOption, DamageKind]]:
+def _options() -> dict[str, tuple[CommandOption, DamageKind]]:
     """Return the options of the kinds of damage that this command can declare, with the kinds, by their names."""
     return {kind.option.name: (kind.option, kind) for kind in KINDS if kind.option is not None}
 
@@ -40,7 +40,7 @@ def parse_changes(
         if values.setdefault(name, value) != value:
             raise MorphologyError(f"{name}: conflicting values {values[name]!r} and {value!r}; give one")
 
-    options = list_options()
+    options = _options()
     for option, words in damaged.items():
         for word in words:
             for name, value in options[option][1].parse_word(word).items():
@@ -74,7 +74,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
         description="Declare what the robot has lost, or got back. All of it or nothing.",
         epilog="A leg is named as LF, a link or its joint as LF.femur.",
     )
-    options = list_options()
+    options = _options()
     for option, _ in options.values():
         parser.add_argument(option.flag, nargs="+", default=[], metavar=option.metavar, help=option.help)
     parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are intact again")
@@ -115,7 +115,7 @@ def _known_names(node: Node, timeout: float) -> tuple[str, ...]:
 
 def _call(node: Node, given: argparse.Namespace) -> int:
     known = _known_names(node, given.timeout) if given.restore else ()
-    damaged = {name: getattr(given, name) for name in list_options()}
+    damaged = {name: getattr(given, name) for name in _options()}
     values = parse_changes(**damaged, restore=given.restore, known=known)
     launch = "ros2 launch hexapod_dynamics walk.launch.py"
     hint = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"

@@ -141,3 +141,21 @@ def test_a_page_has_the_numbers_of_its_data(page, results):
         assert run["commit"] and run["command"], name
     for row in data["rows"]:
         assert row["what"] and any(row["measured"]), row
+
+
+def test_the_readme_and_the_page_on_damage_have_the_figures_of_the_results():
+    damage, prediction = (json.loads((DOCS / f"results/{of}.json").read_text()) for of in ("damage", "prediction"))
+    cases = {name: run["numbers"] for name, run in damage["runs"].items()}
+    foot, pair = (
+        [sum(one[of] for one in cases[case].values()) for of in ("in_time", "runs")] for case in ("foot", "pair")
+    )
+    near, *far = (prediction["runs"][row["run"]]["numbers"] for row in prediction["rows"][:3])
+    bands = [one["pose"] for one in (near, *far)]
+    drifts = near["drift"], max(one["drift"] for one in far)
+    readme, page = (ROOT / "README.md").read_text(), (DOCS / "damage.md").read_text()
+    assert "{} of {} within 2 s; two {} of {} within 3".format(*foot, *pair) in readme
+    assert "drift {:.1f} % of the way near the model, {:.1f} % far off".format(*drifts) in readme
+    assert f"{min(bands):.0f} to {max(bands):.0f} % of the time in band" in readme
+    for case in ("foot", "15", "pair", "limp", "locked"):
+        here, there = (f"{one['in_time']} of {one['runs']}" for one in cases[case].values())
+        assert re.search(f"{here} within .* {there} ", page), case
