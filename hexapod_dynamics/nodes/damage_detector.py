@@ -74,17 +74,15 @@ class DamageDetectorNode(RobotNode):
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def _on_torques(self, message: JointState) -> None:
+        if self.find_age("feedforward_torques", message.header.stamp, OLDEST) is None:
+            return
         torques = self.joints.arrange_message("feedforward_torques", message.name, message.effort.tolist())
         if torques is not None:
             self.detection.set_torques(torques)
 
     def _on_measurements(self, message: JointState) -> None:
-        now, topic, ages = time.monotonic(), "servos/measurements", message.effort.tolist()
-        if (late := self.find_age(topic, message.header.stamp, OLDEST)) is None:
-            return
-        readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
-        for joint, angle, age in readings or ():
-            self.detection.joint(now - late - age, joint, angle)
+        for reading in self.read_joints("servos/measurements", message, OLDEST, timed=True):
+            self.detection.joint(*reading)
 
     def _on_imu(self, message: Imu) -> None:
         self.detection.imu(*self.read_imu(message, time.monotonic(), OLDEST))

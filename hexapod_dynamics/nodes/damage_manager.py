@@ -149,6 +149,5 @@ class DamageManager(RobotNode):
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {failure}"] if failure else []
         words += [*self.session_state.assess(now)[1], *self.faults.list_recent(now)]
-        if self._morphology.is_intact:
-            return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
-        return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}
+        level = "error" if self._unknown else "ok" if self._morphology.is_intact and not words else "warn"
+        return level, "; ".join([*words, self._morphology.describe()]), {**self.faults.counts()}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -59,9 +59,7 @@ class DynamicsNode(RobotNode):
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         # While no driver publishes the time of each reading, the stamp is the time of measurement of all joints.
-        self.loop.subscribe(
-            JointState, "joint_states", lambda m: self._measure("joint_states", m, ()), 10, self._untimed
-        )
+        self.loop.subscribe(JointState, "joint_states", partial(self._measure, "joint_states"), 10, self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.subscribe_morphology(self._on_morphology)
         self.subscribe_following(self.prediction.set_following)
@@ -80,19 +78,15 @@ class DynamicsNode(RobotNode):
         self.prediction.command(now - age, angles, rates, now)
 
     def _on_measurements(self, message: JointState) -> None:
-        """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""
         self._timed = time.monotonic()
-        self._measure("servos/measurements", message, message.effort.tolist())
+        self._measure("servos/measurements", message, timed=True)
 
     def _untimed(self) -> bool:
         return time.monotonic() - self._timed > SILENT_AFTER
 
-    def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
-        now = time.monotonic()
-        if (age := self.find_age(topic, message.header.stamp)) is not None:
-            readings = self.joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
-            for joint, angle, before in readings or ():
-                self.prediction.joint(now - age - before, joint, angle, now)
+    def _measure(self, topic: str, message: JointState, *, timed: bool = False) -> None:
+        for at, joint, angle in self.read_joints(topic, message, timed=timed):
+            self.prediction.joint(at, joint, angle, time.monotonic())
 
     def _on_imu(self, message: Imu) -> None:
         now = time.monotonic()

@@ -75,10 +75,10 @@ class RobotDescription(RobotNode):
         self._accept(Morphology.whole(self.robot))
         self.subscribe_morphology(self._on_morphology)
         self.loop = TickLoop(self, 1.0 / self.values.read("rate", float), self._publish)
-        # Joints and attitude are needed while /tf has subscribers only.
+        # Joints and attitude, also of a recording, are needed while /tf has subscribers only.
         self._is_watched = lambda: self._tf.has_subscribers(time.monotonic())
         for which, topic in (("", "joint_states"), (PREDICTED_PREFIX, "predicted_joint_states")):
-            self.subscribe_measured(topic, partial(self._on_joints, which), self._is_watched)
+            self.subscribe_measured(topic, partial(self._on_joints, which), self._is_watched, math.inf)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 1, self._is_watched)
         Diagnostics(self, self.robot.name, self._diagnose)
 
@@ -108,13 +108,12 @@ class RobotDescription(RobotNode):
             self._accept(morphology)
 
     def _on_joints(self, which: str, _now: float, angles: np.ndarray) -> None:
-        if np.isfinite(angles).any():
-            self._new.add(which)
+        self._new.add(which)
         q = self._q.setdefault(which, np.zeros(self.robot.joint_count))
         np.copyto(q, angles, where=np.isfinite(angles))
 
     def _on_imu(self, message: Imu) -> None:
-        rotation = self.read_imu(message, time.monotonic(), math.inf)[1].rotation  # a recording is shown, too
+        rotation = self.read_imu(message, time.monotonic(), math.inf)[1].rotation
         if rotation is not None:
             self._rotation = rotation
 

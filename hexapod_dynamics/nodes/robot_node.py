@@ -94,16 +94,36 @@ class RobotNode(GuardedNode):
         topic: str,
         accept: Callable[[float, np.ndarray], object],
         needed: Callable[[], bool] = lambda: True,
+        limit: float = OLDEST,
     ) -> None:
-        """Call accept(monotonic time [s] of arrival, angles (n,) [rad], NaN: not in it) for the newest JointState."""
+        """Call accept(monotonic time [s] of the stamp, angles (n,) [rad], NaN: not in it) for the newest JointState
+        that `read_joints` does not refuse.
+        """
 
         def receive(message: JointState) -> None:
-            positions = message.position.tolist()
-            angles = self.joints.arrange_message(topic, message.name, positions, others=True, measured=True)
-            if angles is not None:
-                accept(time.monotonic(), angles)
+            if readings := self.read_joints(topic, message, limit):
+                times, joints, values = zip(*readings, strict=True)
+                angles = np.full(self.robot.joint_count, np.nan)
+                angles[list(joints)] = values
+                accept(times[0], angles)
 
         self.loop.subscribe(JointState, topic, receive, 1, needed)
+
+    def read_joints(
+        self, topic: str, message: JointState, limit: float = OLDEST, *, timed: bool = False
+    ) -> list[tuple[float, int, float]]:
+        """Return monotonic time [s], joint (index) and angle [rad] of measured joints; none if `find_age` refuses them.
+
+        timed: `effort` is how long before the stamp each joint was read [s]; else other devices may use the topic, too.
+        """
+        order = self.joints.match_names(message.name)
+        if not (timed or order.joints or order.repeated):  # of another device, whose clock does not matter
+            return []
+        if (age := self.find_age(topic, message.header.stamp, limit)) is None:
+            return []
+        ages, angles, at = message.effort.tolist() if timed else (), message.position.tolist(), time.monotonic() - age
+        readings = self.joints.read(topic, message.name, angles, ages, others=not timed, measured=True)
+        return [(at - before, joint, angle) for joint, angle, before in readings or ()]
 
     def read_imu(self, message: Imu, now: float, limit: float = OLDEST) -> tuple[float, ImuReading]:
         """Return the time [s] of an Imu that arrived at the monotonic time `now` [s], and what it tells: nothing if

@@ -81,6 +81,25 @@ def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_an
     probe.node.destroy_publisher(publisher)
 
 
+def test_joint_states_of_an_hour_ago_give_no_angle_and_are_named_those_of_other_devices_are_not(probe, last):
+    def send(name, ago):
+        message = JointState(name=[name], position=[-0.321])
+        message.header.stamp = probe.node.get_clock().now().to_msg()
+        message.header.stamp.sec -= ago
+        publisher.publish(message)
+        time.sleep(0.3)  # one tick of the node
+        return probe.set("set_morphology", {"locked.LM.tibia": True})
+
+    publisher = probe.publisher(JointState, "joint_states", 1)
+    time.sleep(2.1)  # an angle of the test before is not used any more
+    assert "give locked_at.LM.tibia" in send("gripper", 3600)[1]
+    assert "give locked_at.LM.tibia" in send("tibia_joint_LM", 3600)[1]
+    probe.statuses.says("damage_manager", "joint_states is refused: it is 3.6e+03 s old")
+    assert probe.statuses.value("damage_manager", "faults of joint_states") == "1"
+    assert send("tibia_joint_LM", 0) == (True, "")
+    probe.node.destroy_publisher(publisher)
+
+
 def test_a_parameter_set_by_hand_does_the_same_as_the_service(probe, last):
     def by_hand(name, value):
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])

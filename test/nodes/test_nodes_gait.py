@@ -209,21 +209,39 @@ def test_the_second_participant_is_made_again_where_it_has_failed(probe, monkeyp
     assert received[0] == (0.05, 0.0, 0.0) and not make.errors
 
 
+def old(message):
+    """The message with a stamp of an hour ago."""
+    message.header.stamp.sec = int(time.time()) - 3600
+    return message
+
+
+@pytest.fixture(scope="module")
+def declare(probe):
+    """Give a function that publishes a morphology for the gait."""
+    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
+    return lambda whole: publisher.publish(ParameterEvent(new_parameters=parameters_of(whole.parameters())))
+
+
 def test_a_command_and_a_fall_of_an_hour_ago_move_and_stop_nothing_and_are_named(gait, probe):
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
     turned = Attitude()
     turned.roll = math.pi
-
-    def old(message):
-        message.header.stamp.sec = int(time.time()) - 3600
-        return message
-
     with probe.publishing("/g/cmd_vel", lambda: old(stamped(probe.node))):
         probe.statuses.says("g/gait", "s old")
         assert speed_of(probe) < 1e-3
     with probe.publishing("/g/imu/data", lambda: old(turned())), probe.publishing("/g/cmd_vel", forward):
         probe.statuses.says("g/gait", "imu/data is refused: it is 3.6e+03 s old")
         wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+
+
+def test_joints_of_an_hour_ago_bring_no_restored_leg_back_and_are_named(gait, probe, declare):
+    standing = JointState(name=ROBOT.joint_names, position=STANDING)
+    declare(Morphology.whole(ROBOT).without("RM"))
+    wait_until(lambda: probe.statuses.value("g/gait", "legs") == "LF LM LR RR RF", 20, "it stands on five legs")
+    with probe.publishing("/g/joint_states", lambda: old(standing), 0.02):
+        declare(Morphology.whole(ROBOT))
+        probe.statuses.says("g/gait", "joint_states is refused: it is 3.6e+03 s old")
+        assert "RM came back" in probe.statuses.value("g/gait", "why")
 
 
 def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
@@ -243,18 +261,15 @@ def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
     probe.node.destroy_publisher(publisher)
 
 
-def test_what_is_missing_or_locked_is_left_alone_and_without_any_leg_it_does_not_say_that_it_walks(gait, probe):
-    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
-
-    def tell(morphology):
-        publisher.publish(ParameterEvent(node="/test", new_parameters=parameters_of(morphology.parameters())))
-
+def test_what_is_missing_or_locked_is_left_alone_and_without_any_leg_it_does_not_say_that_it_walks(
+    gait, probe, declare
+):
     morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
-    tell(morphology)
+    declare(morphology)
     expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
     wait_until(lambda: list(probe.last("/g/joint_commands").name) == expected, 10, "only what moves is commanded")
     assert len(probe.last("/g/joint_commands").position) == len(expected) == 12
-    tell(Morphology.whole(ROBOT).without(*ROBOT.leg_names))
+    declare(Morphology.whole(ROBOT).without(*ROBOT.leg_names))
     probe.statuses.says("g/gait", "no leg is left")
     wait_until(lambda: quiet(probe), 5, "nothing is commanded")
     assert probe.statuses("g/gait").level == DiagnosticStatus.ERROR
