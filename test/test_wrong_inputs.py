@@ -244,6 +244,9 @@ MADE = {
     r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions": [
         lambda: ServoMap.from_robot(Robot.load(Path(__file__).parent / "robots/quadruped.yaml"))
     ],
+    "RobotError: .* shin_FL is prismatic, in m; .*hardware:=topics": [
+        lambda: ServoMap.from_robot(Robot.load(Path(__file__).parent / "robots/quadruped_with_sliders.yaml"))
+    ],
     "DynamicsError: .*'ball', allowed: revolute, prismatic": [
         lambda: Chain.from_denavit_hartenberg([(0, 0, 1, 0, "ball")], [1], np.zeros((1, 3)), [EYE])
     ],

@@ -51,8 +51,11 @@ BUS_SERVO_READABLE = BUS_SERVO.angle(-250), BUS_SERVO.angle(1250)
 
 
 def check_servo_ids(robot: Robot) -> None:
-    """Raise RobotError for a leg whose joints have no servo ids: nothing can drive it."""
+    """Raise RobotError for what bus servos, which turn, cannot drive: a sliding joint, a leg without servo ids."""
     for leg in robot.legs:
+        if slides := [joint.name for joint in leg.joints if joint.kind == "prismatic"]:
+            remedy = "give its leg no servo_ids, and start a driver of its own with hardware:=topics"
+            raise RobotError(f"robot {robot.name}: {slides[0]} is prismatic, in m; bus servos turn, in rad: {remedy}")
         if any(joint.servo_id is None or joint.servo_direction is None for joint in leg.joints):
             count = len(leg.joints)
             raise RobotError(

@@ -51,7 +51,7 @@ def _servos(robot: Robot) -> Finding:
     try:
         check_servo_ids(robot)
     except HexapodError as error:
-        return Finding("servo ids", str(error), "write them to the file")
+        return Finding("servo ids", str(error), "with hardware:=topics none are needed")
     ids = [joint.servo_id for joint in robot.joints if joint.servo_id is not None]
     return Finding("servo ids", f"{len(ids)} different ones, {min(ids)} to {max(ids)}; directions 1 or -1")
 
