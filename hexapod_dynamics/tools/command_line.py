@@ -50,7 +50,7 @@ def check_folder(option: str, file: str | Path | None) -> None:
 
 def check_target(option: str, file: Path, *, force: bool) -> None:
     """Raise HexapodError for a robot file that cannot be written; option: of the message. One that is there may have
-    been edited by hand: `force` replaces it. What commands compute they replace without being asked, as compilers do.
+    been edited by hand: `force` replaces it.
     """
     from hexapod_dynamics.robot.checked_yaml import Name
 
@@ -152,10 +152,10 @@ def plan_reporter(
     return report
 
 
-def make_plans(robot: Robot, path: str | Path, *, jobs: int, most_lost: int | None) -> int:
+def make_plans(robot: Robot, path: str | Path, *, jobs: int, most_lost: int | None, again: bool = False) -> int:
     """Make the plans of a robot for every set of lost legs, one of each mirror pair; return how many there are.
 
-    jobs, path: as in `search_plans`.
+    jobs, path: as in `search_plans`. Plans that the file has are kept, unless one is found for the same legs: `again`.
     """
     from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.plan import plan_tripod
@@ -163,11 +163,12 @@ def make_plans(robot: Robot, path: str | Path, *, jobs: int, most_lost: int | No
 
     if len(robot.legs) < 3:
         raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least 3 are needed to walk or row")
-    library = PlanLibrary(robot)
+    library = PlanLibrary.load(robot, path, target=True)
     # A robot without a tripod needs a plan even if it is intact.
     sets: list[tuple[str, ...]] = [()] if plan_tripod(robot) is None else []
     sets += library.lost_sets(len(robot.legs) - 2 if most_lost is None else most_lost)
-    search_plans({lost: partial(make_plan, robot, lost) for lost in sets}, library, path, jobs)
+    searches = {lost: partial(make_plan, robot, lost) for lost in sets if again or library.find(lost) is None}
+    search_plans(searches, library, path, jobs)
     return len(library)
 
 

@@ -1,6 +1,7 @@
 """ros2 run hexapod_dynamics plan: makes the library of gaits of a robot, or shows one plan.
 
 plan                                      the library of the JetHexa, to plans_jethexa.yaml in this folder
+plan --again                              the same; plans that this file has are searched anew
 plan --robot my.yaml --out plans_my.yaml  of another robot
 plan --missing RM LM                      shows the plan for these lost legs
 plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
@@ -33,6 +34,9 @@ from hexapod_dynamics.tools.command_line import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.robot import Robot
 
 
@@ -46,7 +50,7 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--missing", nargs="*", default=None, metavar="LEG", help="show the plan for these lost legs")
     parser.add_argument("--plot", action="store_true", help="with --missing: draw it")
     parser.add_argument("--jobs", type=at_least(0), default=0, help="processes; by default one a core")
-    parser.add_argument("--again", action="store_true", help="with --missing: search for this plan anew")
+    parser.add_argument("--again", action="store_true", help="search anew for what the library has, too")
     parser.add_argument(
         "--improve", action="store_true", help="go on from the library's plans for four legs, or from its manoeuvres"
     )
@@ -69,19 +73,20 @@ def _make(robot: Robot, given: argparse.Namespace) -> int:
     path = given.out or f"plans_{robot.name}.yaml"
     if given.improve:
         return _improve(robot, given.plans, path, given.jobs)
-    print(f"{make_plans(robot, path, jobs=given.jobs, most_lost=given.most_lost)} plans in {path}")
+    count = make_plans(robot, path, jobs=given.jobs, most_lost=given.most_lost, again=given.again)
+    print(f"{count} plans in {path}")
     return 0
 
 
 def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
     """Improve the plans for four legs of a library, and save it after each."""
-    from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
+    from hexapod_dynamics.gait.planning.library import find_library_file
     from hexapod_dynamics.gait.planning.search import improve_plan
 
     source = plans or find_library_file(robot, "plans")[0]
     if source is None:
         raise HexapodError(f"there are no plans of {robot.name}: make them without --improve")
-    library = PlanLibrary.load(robot, source)
+    library = _load_target(robot, source, path)
     searches = {
         tuple(name for name in robot.leg_names if name not in plan.legs): partial(improve_plan, robot, plan)
         for plan in library
@@ -93,15 +98,24 @@ def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
     return 0
 
 
+def _load_target(robot: Robot, source: str | Path, path: str | Path) -> PlanLibrary:
+    """Return the plans of the file `path`, which will be written, and those of `source` that it has not."""
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+
+    return PlanLibrary(robot, [*PlanLibrary.load(robot, source), *PlanLibrary.load(robot, path, target=True)])
+
+
 def _get_up(robot: Robot, given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
     from hexapod_dynamics.tools.get_up_search.search import make_get_up_library
 
     path = given.out or f"get_up_{robot.name}.yaml"
     sets = None if given.missing is None else [tuple(given.missing)]
-    library = GetUpLibrary(robot)
-    if not given.again or sets is not None:
-        library = GetUpLibrary.load(robot, path) if os.path.exists(path) else GetUpLibrary.load_for_robot(robot)
+    library = GetUpLibrary.load(robot, path, target=True)
+    if given.again and sets is None:
+        library = GetUpLibrary(robot)
+    elif not os.path.exists(path):
+        library = GetUpLibrary.load_for_robot(robot)
     if given.again and sets is not None:
         library.remove(sets[0])
     most = 3 if given.most_lost is None else given.most_lost
@@ -122,18 +136,20 @@ def _show(robot: Robot, given: argparse.Namespace) -> int:
     if given.plot and given.improve and given.out:
         raise HexapodError("--out: with --plot and --improve it would be the picture and the library; leave one out")
     path = given.plans or find_library_file(robot, "plans")[0]
+    library = PlanLibrary(robot)
+    if path is not None:
+        library = _load_target(robot, path, given.out or path) if given.improve else PlanLibrary.load(robot, path)
     if not given.missing:
         plan = plan_tripod(robot)
     elif given.again or path is None:
         plan = make_plan(robot, given.missing)
     else:
-        plan = PlanLibrary.load(robot, path).find(given.missing)
+        plan = library.find(given.missing)
     if plan is None:
         legs = f"without {', '.join(given.missing)}" if given.missing else "with all legs"
         raise HexapodError(f"{path} has no plan for {robot.name} {legs}")
     if given.improve and path is not None:
         plan = improve_plan(robot, plan)
-        library = PlanLibrary.load(robot, path)
         library.add(plan)
         library.save(given.out or path)
     print(describe_plan(plan))

@@ -172,6 +172,33 @@ def test_the_tool_improves_all_plans_for_four_legs_and_keeps_the_others(tmp_path
         assert longer.find(lost).period == pytest.approx(plan.period + more)
 
 
+def test_the_tool_keeps_the_plans_that_its_file_has_unless_asked_and_replaces_no_other_file(
+    tmp_path, capsys, monkeypatch
+):
+    stored, out = PlanLibrary.load_for_robot(ROBOT), tmp_path / "plans.yaml"
+    own = dataclasses.replace(stored.find(["LM"]), period=2.5)
+    monkeypatch.setattr(worker_processes, "WorkerProcesses", ThreadPoolExecutor)
+    monkeypatch.setattr(search, "make_plan", lambda _, lost: stored.find(lost))
+    monkeypatch.setattr(search, "improve_plan", lambda _, plan: dataclasses.replace(plan, period=plan.period + 0.5))
+
+    def periods(*words):
+        assert tool.main([*words, "--out", str(out)]) == 0
+        library = PlanLibrary.load(ROBOT, out)
+        return [round(library.find(lost).period, 4) for lost in (["LM"], ["LR", "RM"])]
+
+    PlanLibrary(ROBOT, [own]).save(out)
+    first, second = (stored.find(lost).period for lost in (["LM"], ["LR", "RM"]))
+    assert periods("--most-lost", "2") == [2.5, second]
+    assert periods("--missing", "LR", "RM", "--improve") == [2.5, round(second + 0.5, 4)]
+    assert periods("--most-lost", "1", "--again") == [first, round(second + 0.5, 4)]
+    for file in ("plans_phantomx.yaml", "jethexa.yaml"):
+        text = Path("config", file).read_text()
+        out.write_text(text)
+        for words in (["--most-lost", "1"], ["--improve"], ["--missing", "RM", "--improve"], ["--get-up"]):
+            assert tool.main([*words, "--out", str(out)]) == 1
+            assert "it is not replaced: name another file" in capsys.readouterr().err and out.read_text() == text
+
+
 LIBRARY = PlanLibrary.load_for_robot(ROBOT)
 
 

@@ -101,15 +101,23 @@ class RobotLibrary(ABC, Generic[Entry]):
         return iter(self._entries.values())
 
     @classmethod
-    def load(cls: type[Library], robot: Robot, path: str | os.PathLike[str]) -> Library:
-        """Read and check a library; HexapodError names the file, the entry and what is wrong with it."""
+    def load(cls: type[Library], robot: Robot, path: str | os.PathLike[str], *, target: bool = False) -> Library:
+        """Read and check a library; HexapodError names the file, the entry and what is wrong with it.
+
+        target: the file will be written, so that it may be absent, or of this robot before a change: then it is empty.
+        """
+        remedy = "it is not replaced: name another file" if target else f"make the file with `{cls.COMMAND}`"
         try:
+            if target and not Path(path).exists():
+                return cls(robot)
             top = Section(load_yaml(Path(path)), "")
             if top.read("format") != FORMAT:
                 raise HexapodError(f"format: {quote(top.read('format'))} given, {FORMAT} needed")
             name, digest, rows = top.text("robot"), top.text("digest"), top.read(cls.KEY)
             top.check_all_read()
             if digest != robot_digest(robot):
+                if target and name == robot.name:
+                    return cls(robot)
                 raise HexapodError(
                     f"digest: the {cls.KEY} are of another robot ({name}) than {robot.name}, or it has changed"
                 )
@@ -118,7 +126,7 @@ class RobotLibrary(ABC, Generic[Entry]):
             sections = (Section(row, f"{cls.KEY}[{k}]") for k, row in enumerate(rows))
             return cls(robot, [cls.ENTRY.read(robot, section) for section in sections])
         except HexapodError as error:
-            raise HexapodError(f"{cls.TITLE} {path}: {error}; make the file with `{cls.COMMAND}`") from None
+            raise HexapodError(f"{cls.TITLE} {path}: {error}; {remedy}") from None
 
     @classmethod
     def load_for_robot(
