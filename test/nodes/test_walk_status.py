@@ -53,7 +53,7 @@ def printed(node, clock, capsys):
     [
         (["servos"], True, "servo port /dev/rrc does not exist: is the adapter plugged in"),
         (["servos", "simulator"], False, "servo port /dev/rrc does not exist: is the adapter plugged in"),
-        (["servos"], True, "no servo answers: is the servo supply on"),
+        (["servos"], True, "no servo answers, none is moved"),
         (["servos"], True, "no message on joint_states: is the driver of the joints up"),
     ],
 )

@@ -25,8 +25,8 @@ SEVERITY = ("ok", "warn", "error")
 RECONNECTED = 2  # consecutive answers of a servo that is known to be off the robot
 _FEW = 3  # errors, over two slots of time, up to which errors are not reported
 
-_DEAD = "no servo answers: is the servo supply on, is another program using the bus?"
-_SILENT = "does not answer: broken off, unplugged or without power"
+_DEAD = "no servo answers, none is moved: is the supply on, is another program on the bus, is `direction` right?"
+_SILENT = "does not answer and is not moved: broken off, unplugged or without power; mend it, or declare it missing"
 # What is said if no joint is measured, what one does that is not, and why answers are lost: where a bus is real or
 # simulated, and where another driver publishes joint_states.
 SOURCES = {
@@ -34,7 +34,7 @@ SOURCES = {
     "simulator": (_DEAD, _SILENT, "this computer is too busy, or the simulator has faults"),
     "topics": (
         "no joint is measured: joint_states come more than 0.5 s apart",
-        "is not measured: joint_states has no position of it, or one and the same while it is commanded to move",
+        "is not measured and not moved: joint_states has no position of it, or always the same one while it is to move",
         "messages of joint_states are late, or their stamps repeat or go back",
     ),
 }

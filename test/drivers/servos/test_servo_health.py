@@ -33,7 +33,7 @@ def assess(source="bus", errors=None, joints=None, **changes):
 
 SLOW = "slow line ({} of 60 answers late): latency timer of the USB adapter?"
 CABLE, BUSY = "cable, ground or bus drive", "this machine is too slow or too busy"
-DEAD = "no servo answers: is the servo supply on, is another program using the bus?"
+DEAD = "no servo answers, none is moved: is the supply on, is another program on the bus, is `direction` right?"
 REPORTS = ("", "", "", "reports overload", "reports 6144, outside 0..4095: multi-turn mode?", "")
 
 
@@ -75,7 +75,7 @@ def test_what_is_said(given, expected):
 @pytest.mark.parametrize(
     ("given", "level", "words", "others"),
     [
-        ({"joints": {"silent": (2, True)}}, "error", ["joint_2", "does not answer"], []),
+        ({"joints": {"silent": (2, True)}}, "error", ["joint_2", "and is not moved", "declare it missing"], []),
         (
             {"joints": {"torque_on": (3, 0.0), "lagging": (3, True)}},
             "error",
