@@ -28,6 +28,7 @@ from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import SLOWEST, DetectorSettings
 from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.timing import Timing
+from hexapod_dynamics.detection.trials import Trials, TriedFoot
 from hexapod_dynamics.dynamics.checks import as_rotation, check_joint
 from hexapod_dynamics.errors import require_finite, require_instance
 from hexapod_dynamics.robot import Morphology, Robot
@@ -85,7 +86,7 @@ class DamageDetector:
         self.decisions = DecisionMaker(robot)
         self._timing = Timing()
         self._leg_loss = SimultaneousLegLoss(self.features)
-        self._recovered = RecoveredJoints()
+        self._recovered, self._trials, self._tried_foot = RecoveredJoints(), Trials(), TriedFoot(robot)
         self._commanded = np.full(robot.joint_count, np.nan)  # last command of each joint [rad]
         self._angle = np.full(robot.joint_count, np.nan)
         self._latest: np.ndarray | None = None  # features of the last step
@@ -129,7 +130,9 @@ class DamageDetector:
         self.features.add_reading(time, joint, angle)
         self._angle[joint] = angle
         self.bus_evidence.add_reading(time, joint)
-        self._recovered.add_reading(time, joint, angle, float(self._commanded[joint]))
+        command = float(self._commanded[joint])
+        self._recovered.add_reading(time, joint, angle, command)
+        self._tried_foot.add_reading(joint, angle, command)
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Add the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
@@ -183,6 +186,7 @@ class DamageDetector:
         self._network.reset()
         self.posterior.forget()
         self._recovered.forget()
+        self._tried_foot.forget()
 
     def note_gait(self, off_its_feet: bool, braces: bool) -> None:
         """Note what the gait does that makes evidence worthless.
@@ -204,6 +208,8 @@ class DamageDetector:
         self.time = time
         if self._off_its_feet:
             self._timing.ignore(time)
+        if self._braces or self._off_its_feet:
+            self._tried_foot.forget()
         if self._braces:
             self.features.note_brace(time)
             self._braced = True
@@ -259,11 +265,14 @@ class DamageDetector:
     def _is_still(self, leg: int, place: int, since: float) -> bool | None:
         return self.features.is_still(int(self.features.slots[leg, place]), since)
 
+    def _lost_foot(self, leg: str) -> Hypothesis:
+        return short(self.robot, leg, STUMP)
+
     def _explain(self, judgement: Judgement) -> tuple[Hypothesis, str]:
         """Return what the network sees, and how the motion shows it."""
         leg = self.robot.legs[judgement.leg]
         if judgement.kind == LOST:
-            what = short(self.robot, leg.name, STUMP)
+            what = self._lost_foot(leg.name)
         else:
             kind, place = divmod(judgement.kind - LIMP, LOCKED - LIMP)
             joint = int(self.features.slots[judgement.leg, place])
@@ -272,8 +281,10 @@ class DamageDetector:
         return what, f"{what.name}: {why}"
 
     def _restore_recovered(self, time: float) -> list[Decision]:
-        """Restore joints that this detector has declared locked or limp and that are intact again."""
+        """Restore what this detector has declared and is intact again: joints that were locked or limp, feet."""
         found, torque_off = [], self.bus_evidence.torque_off(time)
+        if leg := self._tried_foot.find_standing(time):
+            found += self.decisions.from_foot(time, leg, self._lost_foot(leg).values)
         for joint in self._recovered.find_recovered(time):
             if not torque_off[joint] and (decisions := self.decisions.from_recovered(time, joint)):
                 self._recovered.note_restored(joint)
@@ -308,15 +319,22 @@ class DamageDetector:
         return names[first.leg], why
 
     def probe(self, time: float) -> str | None:
-        """Return the leg whose foot the gait is to press down now (`Gait.contact_probe`), once for each probe, at most
-        every 8 s; None: none.
+        """Return the leg whose foot the gait is to press down now, once for each probe; None: none.
+
+        It is ambiguous (`Gait.contact_probe`, every 8 s at most), or its foot was declared lost here (`FootTrial`).
         """
         found = self.find_ambiguous(time) if self.following and time - self._probed >= 8.0 else None
-        if found is None:
+        if found is not None:
+            self._probed = time
+            self.probes += 1
+            return found[0]
+        if self.disturbed or not self.following or time < self._judged_from or not self.posterior.is_walking:
             return None
-        self._probed = time
-        self.probes += 1
-        return found[0]
+        own = self.decisions.find_own_feet(lambda leg: self._lost_foot(leg).values)
+        leg = self._trials.choose(time, own)
+        if leg is not None:
+            self._tried_foot.begin(time, leg, int(self.features.slots[self.robot.leg_names.index(leg), 1]))
+        return leg
 
     def retest(self, time: float) -> str | None:
         """Return the joint (`RF.femur`) that this detector declared locked and that the gait is to command beside its
@@ -324,7 +342,7 @@ class DamageDetector:
         """
         if self.disturbed or not self.following or time < self._judged_from:
             return None
-        joint = self._recovered.retest(time)
+        joint = self._trials.choose(time, self._recovered.locked)
         return None if joint is None else self.robot.part_names[joint]
 
     def findings(self) -> list[Finding]:

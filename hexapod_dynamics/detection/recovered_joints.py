@@ -1,7 +1,7 @@
 """Determines which joints that the detector declared locked or limp move with their commands again.
 
 A locked joint stays at the angle at which it was declared; an intact one moves to its last set-point and stays
-there. If that is the angle of the lock, the gait commands another angle for a moment: `retest`. A limp joint hangs
+there. If that is the angle of the lock, the gait commands another angle for a moment (`trials`). A limp joint hangs
 away from its command; an intact one moves to it. A joint is restored if it was away from the place of an intact
 joint, and then is at this place for some time in several consecutive readings. Joints that were never away give no
 information. A joint that is declared again after it was restored stays declared, because a loose plug is no
@@ -38,8 +38,6 @@ class RecoveredJoints:
     def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
         self._taken_back: set[int] = set()
-        self._next: dict[int, tuple[float, float]] = {}  # locked joint: [s] of its next trial, pause after it
-        self._last_trial = -math.inf
 
     def watch(self, declared: dict[int, float | None]) -> None:
         """Track these joints from now on: {joint: angle of the lock [rad], None: limp}."""
@@ -61,20 +59,10 @@ class RecoveredJoints:
         for one in self._watched.values():
             one.restart()
 
-    def retest(self, time: float) -> int | None:
-        """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
-        locked = sorted(joint for joint, one in self._watched.items() if one.locked_at is not None)
-        # The first 3 s after the declaration; then 6 s apart [s], of one joint twice as long after each, 2 min at most.
-        self._next = {joint: self._next.get(joint, (time + 3.0, 6.0)) for joint in locked}
-        if not self._next or time - self._last_trial < 6.0:
-            return None
-        joint = min(self._next, key=lambda one: self._next[one][0])
-        due, pause = self._next[joint]
-        if time < due:
-            return None
-        self._next[joint] = time + pause, min(2.0 * pause, 120.0)
-        self._last_trial = time
-        return joint
+    @property
+    def locked(self) -> list[int]:
+        """The joints that were declared locked."""
+        return [joint for joint, one in self._watched.items() if one.locked_at is not None]
 
     def add_reading(self, time: float, joint: int, angle: float, command: float) -> None:
         """Use a reading [rad] of a joint; command [rad]: its last one, NaN: none."""

@@ -20,6 +20,7 @@ from hexapod_dynamics.control.joint_trial import JointTrial
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
+from hexapod_dynamics.gait.foot_trial import FootTrial
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, STANDING, WALKING, Gait
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE
@@ -107,7 +108,7 @@ class GaitControl:
         self._body_pose: tuple[float, ...] = (0.0,) * 6
         self.permit, self.falls = permit or WalkPermit(pause=settings.cmd_vel_timeout), FallDetector(robot.gravity)
         self.get_up = GettingUp(robot, settings, report, announce)
-        self.brace, self.trial = Brace(robot), JointTrial(robot)
+        self.brace, self.trial, self.foot_trial = Brace(robot), JointTrial(robot), FootTrial(robot)
         self._report, self._keep, self._kept = report, keep, self.permit.state
         self._imu_time: float | None = None  # of the last usable sample
         self._commanded: float | None = None  # time of the last command
@@ -169,6 +170,7 @@ class GaitControl:
         self.get_up.set_morphology(t, morphology, self.gait, self.permit.waiting)
         self.brace.set_morphology(morphology)
         self.trial.set_morphology(morphology)
+        self.foot_trial.set_morphology(morphology)
         self._moving = morphology.moving_mask.nonzero()[0].tolist()
 
     def set_following(self, following: bool) -> None:
@@ -189,10 +191,16 @@ class GaitControl:
             self._body_pose = pose
 
     def probe_foot(self, leg: str) -> None:
-        """Press the foot of a leg down if the robot walks; a robot that stands or was stopped does not move."""
+        """Press the foot of a leg down if the robot walks, also of one that is held up as its foot is lost; a robot
+        that stands or was stopped does not move.
+        """
         with self._refusals_of("press_foot", self._now):
-            if self.permit.may_walk and self.gait.walking and self.gait.contact_probe(leg):
+            if not (self.permit.may_walk and self.gait.walking):
+                return
+            if self.gait.contact_probe(leg):
                 self._report("info", f"stops and presses the foot of {leg} down, then walks on")
+            elif self.foot_trial.start(self._now, leg, self.gait):
+                self._report("info", f"puts {leg} down beside the walk: is its foot there?")
 
     def try_joint(self, t: float, joint: str) -> None:
         """Command a locked joint (`RF.femur`) beside its lock if the robot walks; else no joint moves."""
@@ -279,17 +287,21 @@ class GaitControl:
         self.gait.adopt_plan()
         if self.get_up.active:
             self.brace.stop()
+            self.foot_trial.leg = None
             commands = self.get_up.step(t)
             if commands is None:
                 return None
         elif not self.permit.may_walk or not self._moving:
             self.brace.stop()
+            self.foot_trial.leg = None
             return None
         elif self.brace.is_needed:
             commands = self.brace.step(period, self.gait.position), self._still
+            self.foot_trial.stop()
         else:
             # After a stall the gait does not catch up, because the legs would jump.
             commands = self.gait.step(min(due * period, 0.25 * self.gait.period))
+        commands = self.foot_trial.step(t, period, self.gait, *commands)
         moving = self._moving
         positions, velocities = commands[0][moving].tolist(), commands[1][moving].tolist()
         tried = self.trial.setpoint(t)

@@ -13,6 +13,7 @@ from support.walks import walking
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
+from hexapod_dynamics.detection.trials import Trials
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.simulation import Truth
@@ -246,16 +247,15 @@ def test_a_limp_joint_counts_only_where_it_was_away_from_its_command():
     assert run(watch, [0.4, 0.4, *[0.01] * 8], start=4.0) == [4]
 
 
-def test_a_joint_that_stays_locked_is_tried_ever_more_rarely_and_another_one_is_not_kept_waiting():
-    watch = RecoveredJoints()
-    watch.watch({4: 0.7})
-    trials = [0.1 * k for k in range(6000) if watch.retest(0.1 * k) == 4]
-    pauses = np.diff(trials)
-    assert trials[0] == pytest.approx(3.0, abs=0.11)
+def test_what_stays_declared_is_tried_ever_more_rarely_and_another_part_is_not_kept_waiting():
+    trials = Trials()
+    times = [0.1 * k for k in range(6000) if trials.choose(0.1 * k, [4]) == 4]
+    pauses = np.diff(times)
+    assert times[0] == pytest.approx(2.0, abs=0.11)
     assert pauses[:5] == pytest.approx([6.0, 12.0, 24.0, 48.0, 96.0], abs=0.11)
     assert pauses[5:] == pytest.approx(120.0, abs=0.11) and len(pauses) > 6
-    watch.watch({4: 0.7, 7: 0.2})
-    assert next(k for k in range(100) if watch.retest(600.0 + 0.1 * k) == 7) <= 91
+    assert next(k for k in range(100) if trials.choose(600.0 + 0.1 * k, [4, 7]) == 7) <= 81
+    assert trials.choose(620.0, []) is None
 
 
 @pytest.mark.parametrize("angles", [[0.7] * 20, [0.7, *[0.4] * 4], [0.7, *np.tile([0.2, 0.7], 10)]])

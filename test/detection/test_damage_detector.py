@@ -9,6 +9,7 @@ import pytest
 from support.copies import in_a_copy, on_a_copy
 from support.walks import ROBOT, WHOLE, disturb_walk, probability, servo_walk, walking
 
+from hexapod_dynamics.detection.hypotheses import Hypothesis
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import TripodGait
@@ -112,6 +113,44 @@ def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(adap
     blind.run(8.0)
     assert blind.declared == WHOLE.without("RR", "RF")
     assert blind.physics.position[0] - begin > 0.7 * 8.0 * 0.077
+
+
+def declare_lost(blind, leg):
+    """Declare a leg's foot lost, as the detector does."""
+    values = {f"remaining.{leg}.tibia": 0.5}
+    blind.detector.decisions.decide(blind.time, "declare", Hypothesis(leg, values), 0.9, "", blind.time)
+    blind.onboard.declare(WHOLE.broken(f"{leg}.tibia", 0.5))
+    blind.run(0.1)
+    assert blind.detector.decisions.own == values
+
+
+@pytest.mark.parametrize("leg", ["RM", "LF"])
+@on_a_copy
+def test_a_foot_that_was_declared_lost_and_is_there_is_taken_back_within_five_seconds(adaptive, leg):
+    blind = adaptive
+    declare_lost(blind, leg)
+    assert blind.run(5.0, until=lambda blind: blind.declared.is_intact), blind.detector.findings()
+    blind.run(8.0)
+    assert [one.action for one in blind.decisions] == ["restore"] and len(blind.gait.plan.legs) == 6
+
+
+@pytest.mark.parametrize("remaining", [0.02, 0.5])
+@on_a_copy
+def test_a_foot_that_is_lost_is_put_down_and_stays_declared(adaptive, remaining):
+    blind = adaptive
+    blind.break_parts(WHOLE.broken("LF.tibia", remaining))
+    declare_lost(blind, "LF")
+    blind.run(12.0)
+    assert [text for _, _, text in blind.onboard.log].count("puts LF down beside the walk: is its foot there?") == 2
+    assert blind.declared == WHOLE.broken("LF.tibia", 0.5) and blind.decisions == []
+
+
+@on_a_copy
+def test_a_foot_that_a_person_declared_lost_is_not_put_down(adaptive):
+    blind = adaptive
+    blind.onboard.declare(WHOLE.broken("LF.tibia", 0.5))
+    blind.run(6.0)
+    assert not blind.declared.is_intact and not any("puts" in text for _, _, text in blind.onboard.log)
 
 
 @on_a_copy
