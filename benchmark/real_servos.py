@@ -62,6 +62,7 @@ def push_walk(walk, random):
         angle, lasts = random.uniform(-np.pi, np.pi), (0.1, 0.2, 0.3, 0.6)[random.integers(4)]
         walk.push(lasts, random.uniform(4.0, 10.0) / lasts, angle, random.uniform(0.0, 0.06))
         walk.run(4.5)
+    walk.run(5.0)  # in which a foot that was declared lost is taken back
 
 
 def damaged(case, index, random, blind, before):
