@@ -83,10 +83,6 @@ class PoseGuard:
             self._offset[fresh] = 0.0
             self._generation[fresh] = generation[fresh]
 
-    def is_waiting(self, generation: np.ndarray) -> bool:
-        """Whether a joint was measured again since `synchronise_setpoint` started it."""
-        return bool(generation.tolist() != self._generation.tolist())
-
     def pause(self) -> None:
         """Hold after commands stopped; the next ones are approached at the bounded speed."""
         self.following[:] = False

@@ -151,7 +151,6 @@ class ServoSupervisor:
         self._motion_time = MotionTime(settings.period)
         self.pending = False  # a command arrived too soon after the previous one and is not executed yet
         self._settled_epoch = self._sit_epoch = -1
-        self._supply_answered = False  # the reaction to the supply level has started
         self.not_kept = ""
         chain.restore(torque=self.stop.mode != OFF, frozen=self.stop.frozen)
 
@@ -336,13 +335,13 @@ class ServoSupervisor:
         return max((level for level, _ in found), key=SEVERITY.index), [words for _, words in found]
 
     def _watch_supply(self, state: ChainState, t: float) -> None:
-        level = self._supply.update(state.supply, t)
-        self._supply_answered &= level == self.supply_level
-        self.supply_level = level
-        if level not in ("sit", "release") or not state.torque or self._supply_answered or self.stop.frozen:
+        self.supply_level, why = self._supply.update(state.supply, t), f"supply at {state.supply:.1f} V"
+        if self.stop.frozen or not state.torque:
             return
-        why = f"supply at {state.supply:.1f} V"
-        self._supply_answered = not (self.disable_torque(why) if level == "release" else self.sit_down(why, t))
+        if self.supply_level == "release":
+            self.disable_torque(why)
+        elif self.supply_level == "sit" and self.stop.mode in (FOLLOW, HOLD):  # also after a stop on the way down
+            self.sit_down(why, t)
 
     def _change(self, stop: StopState) -> None:
         if stop != self.stop or self.not_kept:
@@ -388,8 +387,7 @@ class ServoSupervisor:
         state = self.state
         # A joint that comes back, or answers again, may have been moved by hand: it waits until it is measured.
         self.guard.setpoint[~state.known] = np.nan
-        if self.guard.is_waiting(state.generation):
-            self.guard.synchronise_setpoint(state.generation, state.start_angle, state.known)
+        self.guard.synchronise_setpoint(state.generation, state.start_angle, state.known)
 
     def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period
