@@ -188,10 +188,9 @@ class AdaptiveGait(Gait):
 
     def stand(self) -> None:
         """Stand up again. Raises HexapodError if there is no gait for the remaining legs."""
-        self.changes.sits = False
         if self.plan is None and not (self.changing or self.awaits_joints):
             raise HexapodError(f"cannot stand: {self.changes.choice.why}")
-        state = self.data.state
+        state, self.changes.sits = self.data.state, False
         state.stay_down, state.reflexes, state.skip_pause = 0.0, 0.0, 1.0
 
     def set_pattern(self, pattern: str) -> None:

@@ -171,11 +171,15 @@ def test_a_robot_with_too_few_legs_says_so_and_stays_down_whatever_else_it_loses
     assert gait.doing == "walking"
 
 
-@pytest.mark.parametrize("change", ["a leg is lost", "a leg is back", "another pattern"])
+@pytest.mark.parametrize("change", ["a leg is lost", "a leg is back", "another pattern", "it could not stand"])
 def test_a_robot_that_was_told_to_sit_stays_down_until_it_is_told_to_stand(change):
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without("LM"))
     gait.sit()
     steps(gait, 100)
+    if change == "it could not stand":
+        gait.set_morphology(WHOLE.without("LF", "LM", "LR", "RF"))
+        with pytest.raises(HexapodError, match="cannot stand"):
+            gait.stand()
     if change == "another pattern":
         gait.set_pattern("wave")
     else:
@@ -288,8 +292,9 @@ def test_told_to_stand_it_lifts_no_foot_that_stands_where_it_is_to_stand():
 
 def test_a_heading_lost_in_a_fall_is_taken_up_again_and_one_given_at_rest_is_kept():
     gait = walking()
-    gait.sense(math.radians(20.0), 0.0, -0.5)  # it tips and slews
-    gait.step(0.02)
+    for yaw in (-0.25, -0.5):
+        gait.sense(math.radians(20.0), 0.0, yaw)  # it tips and slews
+        gait.step(0.02)
     assert gait.doing == "sitting down"
     gait.sense(0.0, 0.0, -0.5)
     steps(gait, 150)
