@@ -137,7 +137,7 @@ class Gait(ABC):
         return
 
     def sense_force(self, x: float, y: float, z: float) -> None:
-        """Set the measured specific force (x, y, z) of the body [m/s^2], after `sense`; by default ignored."""
+        """Set the specific force (x, y, z) of the body [m/s^2], NaN if unknown, after `sense`; by default ignored."""
         return
 
     @property

@@ -7,6 +7,7 @@ tilt limit is larger. Commands are limited for the slope: see `CommandLimits.sea
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,10 @@ class Terrain:
             self._leant = lean
             self.ground.compare_anew()
         self.slope.sense(roll - lean.imag, pitch - lean.real, yaw)
+        turned = math.remainder(yaw - state.yaw, math.tau)
+        if state.sensed != 0.0 and abs(turned) > 0.3:  # [rad]: the IMU has restarted, and its yaw has another origin
+            state.yaw_reference += turned
+            self.slope.slope *= cmath.rect(1.0, -turned)
         if state.sensed == 0.0:
             state.yaw_reference = yaw
             if state.mode == Mode.STAND and not self._gait.commanded:
@@ -164,8 +169,11 @@ class Terrain:
 
     def sense_force(self, x: float, y: float, z: float) -> None:
         """Process the specific force of the body [m/s^2], by which the gait detects whether it makes progress."""
-        if self._gait.data.state.sensed == 0.0:
+        state = self._gait.data.state
+        if state.sensed == 0.0:
             return
+        if math.isnan(x):  # servos hold, or the IMU is silent: a heading that is missed then is not made up for
+            state.yaw_reference = state.yaw
         pitch, roll = self._measured.real, self._measured.imag
         down = math.sin(roll) * y + math.cos(roll) * z
         self._force += complex(math.cos(pitch) * x + math.sin(pitch) * down, math.cos(roll) * y - math.sin(roll) * z)

@@ -111,6 +111,7 @@ class GaitControl:
         self.brace, self.trial, self.foot_trial = Brace(robot), JointTrial(robot), FootTrial(robot)
         self._report, self._keep, self._kept = report, keep, self.permit.state
         self._imu_time: float | None = None  # of the last usable sample
+        self._turned = -math.inf  # time of the last one with an attitude
         self._commanded: float | None = None  # time of the last command
         self._begun: float | None = None  # time of the first step
         self._ready: float | None = None  # time since which all inputs are there
@@ -135,22 +136,25 @@ class GaitControl:
         last = self._imu_time
         if rotation is not None:
             self.gait.sense(*roll_pitch_yaw(rotation))
+            if t - self._turned > BLIND_AFTER:
+                self.gait.sense_force(math.nan, math.nan, math.nan)
+            self._turned = t
         if rotation is not None or force is not None:
             self._imu_time = t
         if force is not None:
-            self.gait.sense_force(*((math.nan,) * 3 if self._held else force))
+            if not self._held:
+                self.gait.sense_force(*force)
             if self.settings.brace and last is not None and rate is not None:
                 walking = self.permit.may_walk and self.gait.doing == WALKING
                 self.brace.sense(min(t - last, BLIND_AFTER), force, rate, walking)
         self.get_up.sense(t, rotation, rate, force)
         before = self.permit.fallen
         self.permit.update_fall(self.falls.update(t, rotation, force, self.gait.ground_normal), self.falls.upright)
-        if self.permit.fallen != before:
-            if self.permit.fallen:
-                self.gait.command(0.0, 0.0, 0.0)
-                self._report("error", FALLEN_TEXT)
-                self.get_up.note_fall(t, self.gait)
-            self._store()
+        if self.permit.fallen and not before:
+            self.gait.command(0.0, 0.0, 0.0)
+            self._report("error", FALLEN_TEXT)
+            self.get_up.note_fall(t, self.gait)
+        self._store()
 
     @property
     def awaits_joints(self) -> bool:
@@ -254,6 +258,7 @@ class GaitControl:
     def ask_to_get_up(self, t: float) -> str:
         """Begin to get up; return what follows, HexapodError tells why not."""
         self.get_up.begin(t, self.gait, self.permit.waiting)
+        self.permit.sit(False)  # it will stand
         return f"moves after {ANNOUNCE:.0f} s at rest"
 
     def sit(self) -> None:
@@ -284,17 +289,15 @@ class GaitControl:
             return None
         self._ticks += due
         self._choose_twist(t, ready)
+        if self._held or t - self._turned > BLIND_AFTER:
+            self.gait.sense_force(math.nan, math.nan, math.nan)
         self.gait.adopt_plan()
-        if self.get_up.active:
+        if self.get_up.active or not self.permit.may_walk or not self._moving:
             self.brace.stop()
             self.foot_trial.leg = None
             commands = self.get_up.step(t)
             if commands is None:
                 return None
-        elif not self.permit.may_walk or not self._moving:
-            self.brace.stop()
-            self.foot_trial.leg = None
-            return None
         elif self.brace.is_needed:
             commands = self.brace.step(period, self.gait.position), self._still
             self.foot_trial.stop()

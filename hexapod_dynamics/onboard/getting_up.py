@@ -96,7 +96,7 @@ class GettingUp:
         """Adopt a Morphology; a robot that is getting up starts again, with the 2 s of rest."""
         changed, self._morphology = morphology != self._morphology, morphology
         if changed and self.active:
-            self._get_up.stop("what is left of the robot has changed")
+            self.stop("what is left of the robot has changed")
             self._try(t, gait, fallen)
 
     def set_following(self, following: bool) -> None:

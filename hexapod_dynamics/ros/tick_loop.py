@@ -78,12 +78,6 @@ class _NoExecutor(CallbackGroup):
     def can_execute(self, entity: object) -> bool:
         return False
 
-    def beginning_execution(self, entity: object) -> bool:
-        return False
-
-    def ending_execution(self, entity: object) -> None:
-        pass
-
 
 def find_queues(context: Context, end: Publisher | Subscription) -> Queues:
     """Return the queues of the polled subscriptions of the topic of a publisher or subscription, by subscription."""

@@ -23,9 +23,9 @@ from hexapod_dynamics.onboard.servos import ReadingsBus, Servos
 from hexapod_dynamics.onboard.simulation import OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import find_packaged_file
+from hexapod_dynamics.se3 import rotation_z
 from hexapod_dynamics.simulation import Truth
 
-CHIP = ROBOT.imu.rotation.T
 TICK = 0.01
 
 
@@ -197,39 +197,21 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
     asked, other, now = Onboard(ROBOT), Onboard(ROBOT), 1.49
     for onboard in (asked, other):
         run_standing(onboard, 150)
-    for call in (
-        lambda: asked.step(np.nan),
-        lambda: asked.step(np.inf),
-        lambda: asked.step("1.5"),
-        lambda: asked.step(1.47),
-        lambda: asked.step(0.0),
-        lambda: asked.command(0.4, 0.05, 0.0, 0.0),
-        lambda: asked.imu(0.4, (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)),
-        lambda: asked.reads(0.4),
-        lambda: asked.joint(0.4, 4, 0.1),
-        lambda: asked.silent(0.4, 4),
-        lambda: asked.joint(1e9, -1, 0.1),
-        lambda: asked.imu(now, ("x", 0.0, 9.8), (0.0, 0.0, 0.0)),
-        lambda: asked.joint(now, 4, "0.1"),
-        lambda: asked.command(np.nan, 0.05, 0.0, 0.0),
-        lambda: asked.imu(np.nan, (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)),
-        lambda: asked.imu(now, (0.0, 9.8), (0.0, 0.0, 0.0)),
-        lambda: asked.reads(np.nan),
-        lambda: asked.joint(np.nan, 4, 0.1),
-        lambda: asked.joint(now, -1, 0.1),
-        lambda: asked.joint(now, 18, 0.1),
-        lambda: asked.joint(now, True, 0.1),
-        lambda: asked.joint(now, "tibia_joint_LF", 0.1),
-        lambda: asked.joint(now, 4, np.nan),
-        lambda: asked.joint(now, 4, 1e300),
-        lambda: asked.joint(now, 4, 90.0),
-        lambda: asked.silent(now, -1),
-        lambda: asked.silent(now, 18),
-        lambda: asked.declare(None),
-        lambda: asked.declare(Morphology.whole(Robot.load(find_packaged_file("phantomx.yaml")))),
-    ):
+    level, still = (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)
+    refused = {
+        "step": [(np.nan,), (np.inf,), ("1.5",), (1.47,), (0.0,)],
+        "command": [(0.4, 0.05, 0.0, 0.0), (np.nan, 0.05, 0.0, 0.0)],
+        "imu": [(0.4, level, still), (now, ("x", 0.0, 9.8), still), (np.nan, level, still), (now, (0.0, 9.8), still)],
+        "reads": [(0.4,), (np.nan,)],
+        "joint": [(t, 4, 0.1) for t in (0.4, np.nan)]
+        + [(t, joint, 0.1) for t, joint in ((1e9, -1), (now, -1), (now, 18), (now, True), (now, "tibia_joint_LF"))]
+        + [(now, 4, angle) for angle in ("0.1", np.nan, 1e300, 90.0)],
+        "silent": [(0.4, 4), (now, -1), (now, 18)],
+        "declare": [(None,), (Morphology.whole(Robot.load(find_packaged_file("phantomx.yaml"))),)],
+    }
+    for name, given in [(name, given) for name, calls in refused.items() for given in calls]:
         with pytest.raises(HexapodError, match="needed|silent"):
-            call()
+            getattr(asked, name)(*given)
     for onboard in (asked, other):
         run_standing(onboard, 150, 150)
         onboard.close()
@@ -238,13 +220,14 @@ def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind():
     assert np.array_equal(asked.prediction.position, other.prediction.position)
 
 
-def test_late_readings_in_any_order_and_a_step_that_is_repeated_are_legal():
+def test_nothing_moves_before_all_joints_are_measured_and_late_readings_in_any_order_and_a_repeated_step_are_legal():
     onboard = Onboard(ROBOT)
+    onboard.command(-0.02, 0.077, 0.0, 0.0)
+    assert np.isnan(onboard.step(-0.02)).all() and onboard.prediction is None
     run_standing(onboard, 400, late=(0.05, 0.03, 0.0, 0.02, 0.04))
     assert onboard.state[:2] == ("ok", "walking") and onboard.prediction is not None
     assert onboard.decisions == [] and onboard.diagnostics["imu"][:2] == ("ok", "measuring")
     assert np.array_equal(onboard.step(3.98), onboard.step(3.98))
-    onboard.close()
 
 
 @pytest.mark.parametrize("on", [None, 0, "", "False", np.zeros(2)], ids=repr)
@@ -258,17 +241,6 @@ def test_only_true_and_false_end_no_emergency_stop(on):
         assert onboard.parts.servos.supervisor.stop.frozen
     onboard.emergency_stop(np.False_)
     assert not onboard.parts.servos.supervisor.stop.frozen
-    onboard.close()
-
-
-def test_nothing_moves_before_all_joints_have_been_measured():
-    o = Onboard(ROBOT)
-    for k in range(50):
-        o.imu(0.01 * k, CHIP @ [0.0, 0.0, 9.81], np.zeros(3))
-        o.command(0.01 * k, 0.077, 0.0, 0.0)
-        if k % 2 == 0:
-            assert np.isnan(o.step(0.01 * k)).all()
-    assert o.prediction is None
 
 
 @pytest.mark.parametrize("name", ["phantomx", "hexapod_sts3215"])
@@ -379,11 +351,12 @@ def test_a_robot_that_was_told_to_sit_stays_so_over_a_restart_until_it_is_told_t
 
 
 def test_who_is_told_to_sit_while_it_gets_up_moves_no_joint_until_it_is_asked_again():
-    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
+    announced: list[bool] = []
+    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS), announce=announced.append)
     on_its_back = ImuReading(np.diag([1.0, -1.0, -1.0]), (0.0, 0.0, -9.81), (0.0, 0.0, 0.0), None, None)
-    commands, angles = [], control.gait.position.copy()
+    commands, angles, limp = [], control.gait.position.copy(), WHOLE.limp("RF.coxa")
     control.set_following(True)
-    asked = {50: lambda: control.ask_to_get_up(1.0), 200: control.sit}
+    asked = {50: lambda: control.ask_to_get_up(1.0), 60: lambda: control.set_morphology(1.2, limp), 200: control.sit}
     for k in range(300):
         control.imu(0.02 * k, on_its_back)
         control.joints(0.02 * k, angles)
@@ -391,7 +364,8 @@ def test_who_is_told_to_sit_while_it_gets_up_moves_no_joint_until_it_is_asked_ag
         commands.append(control.step(0.02 * k))
         if commands[-1]:
             angles[commands[-1].joints] = commands[-1].positions
-    assert commands[199] is not None and not any(commands[200:])
+    assert commands[199] is not None and not any(commands[50:155]) and not any(commands[200:])
+    assert announced == [True, False, True, False]  # anew when its damage changes
     control.stand()
     for k in range(300, 500):  # put upright by hand, it walks again: nothing is left of it
         control.imu(0.02 * k, ImuReading(np.eye(3), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0), None, None))
@@ -423,6 +397,25 @@ def test_a_body_whose_servos_hold_now_and_then_meets_no_obstacle(holds, felt):
         control.set_following(follows)
         _, message, values = control.state(t)
         assert values["walking"] == follows and ("walking, but the servos hold" in message) != follows
+    control.close()
+
+
+@pytest.mark.parametrize(
+    "follows, turn, yaw, then, corrects",
+    [(True, 0, None, 0.8, 0), (True, 0.2, None, 0.8, 0), (False, 0.2, 0.05, 0.05, 0), (True, 0, 1.5, 1.5, -0.1)],
+    ids=["blind", "blind in a turn", "held in a turn", "its IMU has restarted"],
+)
+def test_a_heading_that_cannot_be_held_is_not_made_up_for(follows, turn, yaw, then, corrects):
+    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
+    stages = (True, 0.0, 0.0, 0.0), (True, 0.0, 0.05, -0.1), (follows, turn, yaw, corrects), (True, 0.0, then, corrects)
+    for k, (follows, turn, yaw, corrects) in enumerate(stages):
+        control.set_following(follows)
+        for t in np.arange(6.0 * k, 6.0 * (k + 1), 0.02).tolist():
+            if yaw is not None:
+                control.imu(t, ImuReading(rotation_z(yaw), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0), None, None))
+            control.command(t, (0.05, 0.0, turn))
+            control.step(t)
+        assert control.gait.data.state.corrected[2] - turn == pytest.approx(corrects, abs=0.05)
     control.close()
 
 
