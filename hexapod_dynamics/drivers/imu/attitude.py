@@ -20,6 +20,9 @@ from hexapod_dynamics.se3 import cross, quaternion_from_rotation, rotation_from_
 
 _REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means: the values of VQF
 _REST = np.repeat([_REST_GYRO, _REST_ACCEL], 3)
+# [rad/s] a second: an MPU6050 drifts by 0.16 deg/s a kelvin at most (datasheet), and warms by less than 7 K a minute; a
+# turn of the ground under a robot at rest is faster.
+DRIFT = math.radians(0.02)
 
 
 class ComplementaryFilter:
@@ -77,6 +80,12 @@ class ComplementaryFilter:
             change = -0.25 * weight * self._gain * self._gain * error
         self.bias = np.minimum(np.maximum(self.bias + self._period * change, -self._limit), self._limit)
 
+    def move_bias(self, most: float) -> npt.NDArray[np.float64]:
+        """Return up to `most` [rad/s] of the bias on each axis, which the caller subtracts from now on."""
+        part = np.minimum(np.maximum(self.bias, -most), most)
+        self.bias, self._mean[:3] = self.bias - part, self._mean[:3] - part
+        return part
+
     def _watch_rest(self, sample: npt.NDArray[np.float64]) -> None:
         """Rest: for 1.5 s gyro and accelerometer stay near to their means over 0.5 s, and the gyro below its limit."""
         self._mean += self._period / 0.5 * (sample - self._mean)
@@ -111,6 +120,12 @@ class VqfFilter:
     def at_rest(self) -> bool:
         """Whether the chip is at rest now."""
         return self._filter.getRestDetected()
+
+    def move_bias(self, most: float) -> np.ndarray:
+        """Return up to `most` [rad/s] of the bias on each axis, which the caller subtracts from now on."""
+        bias, deviation = self._filter.getBiasEstimate()
+        self._filter.setBiasEstimate(bias - (part := np.clip(bias, -most, most)), deviation)
+        return part
 
 
 AttitudeFilter = VqfFilter | ComplementaryFilter
@@ -249,6 +264,7 @@ class CalibratedImu:
         self._memory, self._warn = memory, warn
         self._lock = threading.Lock()  # guards all attributes below between the two threads
         self._rested = False  # calibrated by this process while the robot stood still
+        self._next_shift = -math.inf  # [s] time from which the gyro's offset follows its bias, at rest
         self._samples: list[tuple[float, ...]] = []
         self._asked = False  # `calibrate` waits for its result
         self._finished = threading.Event()
@@ -268,8 +284,11 @@ class CalibratedImu:
             # Plain numbers: numpy takes three times as long for three.
             accel = _less(acceleration, self.offsets.accel)
             gyro = _less(angular_velocity, self.offsets.gyro)
-            quaternion = self._filter.update(accel, gyro, t)
-            return accel, _less(gyro, self._filter.estimator.bias), quaternion
+            quaternion, estimator = self._filter.update(accel, gyro, t), self._filter.estimator
+            rate = _less(gyro, estimator.bias)
+            if t >= self._next_shift and self.calibrated and estimator.at_rest:  # the bias has a limit, the drift none
+                self.offsets.gyro, self._next_shift = self.offsets.gyro + estimator.move_bias(DRIFT), t + 1.0
+            return accel, rate, quaternion
 
     def calibrate(self, timeout: float = 3.0) -> str:
         """Find the offsets from the samples of the next second; return the reason of a failure, empty on success."""

@@ -124,6 +124,19 @@ def test_at_rest_the_bias_of_all_axes_is_found(make):
     assert not estimate.estimator.at_rest
 
 
+@pytest.mark.parametrize("vqf", [pytest.param(True, marks=WITHOUT_VQF), False])
+def test_a_gyro_that_drifts_beyond_the_limit_of_the_bias_is_followed_at_rest(monkeypatch, vqf):
+    if not vqf:
+        monkeypatch.setitem(sys.modules, "vqf", None)
+    imu, rng = CalibratedImu(25.0, np.eye(3), 3.0, True, None, print), np.random.default_rng(0)
+    for t in np.arange(0.0, 250.0, 0.04).tolist():  # to 4 degrees a second: 25 K of the worst MPU6050
+        drift = math.radians(0.016) * t * np.array([1.0, -0.5, 1.0])
+        force, rate = rng.normal([0, 0, G], 0.03), drift + rng.normal(0, 7e-4, 3)
+        _, left, quaternion = imu.accept(force, rate, t)
+    assert tilt_between(rotation_from_quaternion(quaternion), np.eye(3)) < math.radians(1.0)
+    assert np.abs(left).max() < math.radians(0.4)
+
+
 def test_a_bias_beyond_its_limit_is_not_believed():
     one = ComplementaryFilter(0.01, 3.0, math.radians(2.0))
     for _ in range(6000):
