@@ -80,12 +80,6 @@ class ComplementaryFilter:
             change = -0.25 * weight * self._gain * self._gain * error
         self.bias = np.minimum(np.maximum(self.bias + self._period * change, -self._limit), self._limit)
 
-    def move_bias(self, most: float) -> npt.NDArray[np.float64]:
-        """Return up to `most` [rad/s] of the bias on each axis, which the caller subtracts from now on."""
-        part = np.minimum(np.maximum(self.bias, -most), most)
-        self.bias, self._mean[:3] = self.bias - part, self._mean[:3] - part
-        return part
-
     def _watch_rest(self, sample: npt.NDArray[np.float64]) -> None:
         """Rest: for 1.5 s gyro and accelerometer stay near to their means over 0.5 s, and the gyro below its limit."""
         self._mean += self._period / 0.5 * (sample - self._mean)
@@ -116,16 +110,14 @@ class VqfFilter:
         """Gyro bias (3,) [rad/s]."""
         return self._filter.getBiasEstimate()[0]
 
+    @bias.setter
+    def bias(self, bias: np.ndarray) -> None:
+        self._filter.setBiasEstimate(bias, self._filter.getBiasEstimate()[1])
+
     @property
     def at_rest(self) -> bool:
         """Whether the chip is at rest now."""
         return self._filter.getRestDetected()
-
-    def move_bias(self, most: float) -> np.ndarray:
-        """Return up to `most` [rad/s] of the bias on each axis, which the caller subtracts from now on."""
-        bias, deviation = self._filter.getBiasEstimate()
-        self._filter.setBiasEstimate(bias - (part := np.clip(bias, -most, most)), deviation)
-        return part
 
 
 AttitudeFilter = VqfFilter | ComplementaryFilter
@@ -287,7 +279,8 @@ class CalibratedImu:
             quaternion, estimator = self._filter.update(accel, gyro, t), self._filter.estimator
             rate = _less(gyro, estimator.bias)
             if t >= self._next_shift and self.calibrated and estimator.at_rest:  # the bias has a limit, the drift none
-                self.offsets.gyro, self._next_shift = self.offsets.gyro + estimator.move_bias(DRIFT), t + 1.0
+                self._next_shift, moved = t + 1.0, np.clip(estimator.bias, -DRIFT, DRIFT)
+                self.offsets.gyro, estimator.bias = self.offsets.gyro + moved, estimator.bias - moved
             return accel, rate, quaternion
 
     def calibrate(self, timeout: float = 3.0) -> str:
