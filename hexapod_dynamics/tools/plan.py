@@ -34,9 +34,6 @@ from hexapod_dynamics.tools.command_line import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.robot import Robot
 
 
@@ -80,13 +77,13 @@ def _make(robot: Robot, given: argparse.Namespace) -> int:
 
 def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
     """Improve the plans for four legs of a library, and save it after each."""
-    from hexapod_dynamics.gait.planning.library import find_library_file
+    from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
     from hexapod_dynamics.gait.planning.search import improve_plan
 
     source = plans or find_library_file(robot, "plans")[0]
     if source is None:
         raise HexapodError(f"there are no plans of {robot.name}: make them without --improve")
-    library = _load_target(robot, source, path)
+    library = PlanLibrary.load_target(robot, path, source)
     searches = {
         tuple(name for name in robot.leg_names if name not in plan.legs): partial(improve_plan, robot, plan)
         for plan in library
@@ -96,13 +93,6 @@ def _improve(robot: Robot, plans: str, path: str, jobs: int) -> int:
     library.save(path)
     print(f"{len(library)} plans in {path}")
     return 0
-
-
-def _load_target(robot: Robot, source: str | Path, path: str | Path) -> PlanLibrary:
-    """Return the plans of the file `path`, which will be written, and those of `source` that it has not."""
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
-
-    return PlanLibrary(robot, [*PlanLibrary.load(robot, source), *PlanLibrary.load(robot, path, target=True)])
 
 
 def _get_up(robot: Robot, given: argparse.Namespace) -> int:
@@ -138,7 +128,8 @@ def _show(robot: Robot, given: argparse.Namespace) -> int:
     path = given.plans or find_library_file(robot, "plans")[0]
     library = PlanLibrary(robot)
     if path is not None:
-        library = _load_target(robot, path, given.out or path) if given.improve else PlanLibrary.load(robot, path)
+        target = given.improve and (given.out or path)
+        library = PlanLibrary.load_target(robot, target, path) if target else PlanLibrary.load(robot, path)
     if not given.missing:
         plan = plan_tripod(robot)
     elif given.again or path is None:

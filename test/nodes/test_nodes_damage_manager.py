@@ -64,39 +64,28 @@ def after(*names, **changed):
     return Morphology.whole(Robot.jethexa()).without(*names).parameters() | changed
 
 
-def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_angle(probe, last):
-    publisher = probe.publisher(JointState, "joint_states", 1)
+def test_a_joint_locks_where_present_joint_states_have_it_unless_the_request_gives_the_angle(probe, last):
+    publisher, stamp = probe.publisher(JointState, "joint_states", 1), probe.node.get_clock().now
 
-    def accepted():
-        message = JointState(name=["tibia_joint_RF"], position=[-0.321])
+    def lock(part, ago=None, joint=None):
+        """Publish an angle of long ago [s], without a stamp by default; lock the joint; return why that is refused."""
+        message = JointState(name=[joint or f"{part[3:]}_joint_{part[:2]}"], position=[-0.321])
+        if ago is not None:
+            message.header.stamp = stamp().to_msg()
+            message.header.stamp.sec -= ago
         publisher.publish(message)
-        return probe.set("set_morphology", {"locked.RF.tibia": True})[0]
+        time.sleep(0.3)  # more than a tick of the node
+        return probe.set("set_morphology", {f"locked.{part}": True})[1]
 
-    wait_until(accepted, 10, "the angle is known")
-    agrees(probe, last, WHOLE | {"locked.RF.tibia": True, "locked_at.RF.tibia": -0.321})
-    refused, why = probe.set("set_morphology", {"locked.LF.tibia": True})
-    assert not refused and "give locked_at.LF.tibia" in why
-    assert probe.set("set_morphology", {"locked_at.RF.tibia": 0.25}) == (True, "")
-    agrees(probe, last, WHOLE | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.25})
-    probe.node.destroy_publisher(publisher)
-
-
-def test_joint_states_of_an_hour_ago_give_no_angle_and_are_named_those_of_other_devices_are_not(probe, last):
-    def send(name, ago):
-        message = JointState(name=[name], position=[-0.321])
-        message.header.stamp = probe.node.get_clock().now().to_msg()
-        message.header.stamp.sec -= ago
-        publisher.publish(message)
-        time.sleep(0.3)  # one tick of the node
-        return probe.set("set_morphology", {"locked.LM.tibia": True})
-
-    publisher = probe.publisher(JointState, "joint_states", 1)
-    time.sleep(2.1)  # an angle of the test before is not used any more
-    assert "give locked_at.LM.tibia" in send("gripper", 3600)[1]
-    assert "give locked_at.LM.tibia" in send("tibia_joint_LM", 3600)[1]
+    assert "give locked_at.LM.tibia" in lock("LM.tibia", 3600, "gripper")  # whatever the clock of other devices
+    assert "give locked_at.LM.tibia" in lock("LM.tibia", 3600)
     probe.statuses.says("damage_manager", "joint_states is refused: it is 3.6e+03 s old")
     assert probe.statuses.value("damage_manager", "faults of joint_states") == "1"
-    assert send("tibia_joint_LM", 0) == (True, "")
+    assert (lock("LM.tibia", 0), lock("RF.tibia")) == ("", "")
+    wait_until(lambda: last()["locked_at.LM.tibia"] == last()["locked_at.RF.tibia"] == -0.321, 10, last)
+    assert "give locked_at.LF.tibia" in probe.set("set_morphology", {"locked.LF.tibia": True})[1]
+    assert probe.set("set_morphology", {"locked_at.RF.tibia": 0.25, "locked.LM.tibia": False}) == (True, "")
+    agrees(probe, last, WHOLE | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.25})
     probe.node.destroy_publisher(publisher)
 
 

@@ -129,6 +129,11 @@ class RobotLibrary(ABC, Generic[Entry]):
             raise HexapodError(f"{cls.TITLE} {path}: {error}; {remedy}") from None
 
     @classmethod
+    def load_target(cls: type[Library], robot: Robot, path: str | Path, source: str | Path) -> Library:
+        """Return the entries of a file that will be written, and those of the file `source` that it has not."""
+        return cls(robot, [*cls.load(robot, source), *cls.load(robot, path, target=True)])
+
+    @classmethod
     def load_for_robot(
         cls: type[Library], robot: Robot, given: Library | str | os.PathLike[str] | None = None, *, stacklevel: int = 2
     ) -> Library:
