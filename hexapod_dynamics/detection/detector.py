@@ -210,7 +210,7 @@ class DamageDetector:
             self._timing.ignore(time)
         if self._braces or self._off_its_feet:
             self._tried_foot.forget()
-        if self._braces:
+        if self._braces or self._tried_foot.leg is not None:  # a foot that is put down lifts its corner of the body
             self.features.note_brace(time)
             self._braced = True
         self.decisions.drop_ended(time, self.following and self.posterior.is_walking and not self.disturbed)
@@ -331,6 +331,8 @@ class DamageDetector:
         if self.disturbed or not self.following or time < self._judged_from or not self.posterior.is_walking:
             return None
         own = self.decisions.find_own_feet(lambda leg: self._lost_foot(leg).values)
+        if any(self.robot.leg_names[one.leg] not in own for one in self.posterior.list_suspected()):
+            return None  # another leg is judged first
         leg = self._trials.choose(time, own)
         if leg is not None:
             self._tried_foot.begin(time, leg, int(self.features.slots[self.robot.leg_names.index(leg), 1]))

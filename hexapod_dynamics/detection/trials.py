@@ -16,8 +16,8 @@ Part = TypeVar("Part", int, str)
 
 
 class Trials:
-    """Chooses what is tried, and when: first 2 s after its declaration, then 6 s apart, each twice as long after each
-    of its trials, 2 min at most. Times are seconds on one clock.
+    """Chooses what is tried, and when: first 2 s after its declaration, then after 6 s, and each time after twice the
+    time before, 2 min at most; two trials begin 4.5 s apart. Times are seconds on one clock.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Trials:
         parts = list(declared)
         self._next |= {part: (time + 2.0, 6.0) for part in parts if part not in self._next}
         part = min(parts, key=lambda one: self._next[one][0], default=None)
-        if part is None or time < self._next[part][0] or time - self._last < 6.0:
+        if part is None or time < self._next[part][0] or time - self._last < 4.5:
             return None
         pause = self._next[part][1]
         self._next[part] = time + pause, min(2.0 * pause, 120.0)
