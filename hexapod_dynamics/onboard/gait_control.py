@@ -145,7 +145,7 @@ class GaitControl:
             if not self._held:
                 self.gait.sense_force(*force)
             if self.settings.brace and last is not None and rate is not None:
-                walking = self.permit.may_walk and self.gait.doing == WALKING
+                walking = self.permit.may_walk and self.gait.doing == WALKING and not self._held
                 self.brace.sense(min(t - last, BLIND_AFTER), force, rate, walking)
         self.get_up.sense(t, rotation, rate, force)
         before = self.permit.fallen
@@ -199,7 +199,7 @@ class GaitControl:
         that stands or was stopped does not move.
         """
         with self._refusals_of("press_foot", self._now):
-            if not (self.permit.may_walk and self.gait.walking):
+            if self._held or not (self.permit.may_walk and self.gait.walking):
                 return
             if self.gait.contact_probe(leg):
                 self._report("info", f"stops and presses the foot of {leg} down, then walks on")
@@ -208,7 +208,7 @@ class GaitControl:
 
     def try_joint(self, t: float, joint: str) -> None:
         """Command a locked joint (`RF.femur`) beside its lock if the robot walks; else no joint moves."""
-        if self.permit.may_walk and self.gait.walking:
+        if self.permit.may_walk and self.gait.walking and not self._held:
             self.trial.start(t, joint)
 
     @contextlib.contextmanager

@@ -397,6 +397,10 @@ def test_a_body_whose_servos_hold_now_and_then_meets_no_obstacle(holds, felt):
         control.set_following(follows)
         _, message, values = control.state(t)
         assert values["walking"] == follows and ("walking, but the servos hold" in message) != follows
+    control.probe_foot("LM")
+    for k in range(20):  # it is carried
+        control.imu(t + 0.02 * k, ImuReading(np.eye(3), (9.0 * (k > 5), 0.0, 9.81), (0.0, 0.0, 0.0), None, None))
+    assert control.gait.doing == "walking" and not control.brace.is_needed
     control.close()
 
 
