@@ -92,6 +92,7 @@ class ImuNode(RobotNode):
             else:
                 self.reader = ImuReader(self.bus, settings, self._on_sample)
             self.loop = TickLoop(self, 0.1, self._report_changes)
+        self.loop.call_every(60.0, self.imu.keep)
         self.diagnostics = Diagnostics(self, self.reader.what, self._diagnose)
         self.ending.callback(self.reader.stop)
         self.reader.start()

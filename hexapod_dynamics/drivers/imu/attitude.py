@@ -338,15 +338,17 @@ class CalibratedImu:
             found.accel = self.offsets.accel
         self.offsets, self.calibrated, self._rested, self.calibration_error = found, True, True, ""
         self._filter = self._new_filter()
-        if self._memory is None:
+        self.keep()
+
+    def keep(self) -> None:
+        """Store the present offsets for a restart; to be called every minute, from any thread."""
+        if self._memory is None or not self.calibrated:
             return
         try:
             self._memory.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._memory.with_suffix(".new")
-            draft.write_text(
-                json.dumps({"time": time.time(), "gyro": found.gyro.tolist(), "accel": found.accel.tolist()}),
-                encoding="utf-8",
-            )
+            draft = self._memory.with_suffix(f".{threading.get_ident()}")
+            values = {name: offset.tolist() for name, offset in vars(self.offsets).items()}
+            draft.write_text(json.dumps(values), encoding="utf-8")
             draft.replace(self._memory)  # a reader sees either the complete new file or the old one
         except OSError as error:
             self._warn(f"the offsets cannot be stored for a restart: {error}")
@@ -357,7 +359,7 @@ class CalibratedImu:
             return
         try:
             kept = json.loads(self._memory.read_text(encoding="utf-8"))
-            if 0.0 <= time.time() - kept["time"] < 600.0:
+            if 0.0 <= time.time() - self._memory.stat().st_mtime < 600.0:
                 gyro, accel = np.array(kept["gyro"], float), np.array(kept["accel"], float)
                 if gyro.shape == accel.shape == (3,) and np.isfinite([gyro, accel]).all():
                     self.offsets, self.calibrated = Calibration(gyro, accel), True
