@@ -111,9 +111,7 @@ def uicker_kahn_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.n
     return F
 
 
-def _uicker_derivatives(
-    k: LinkTerms,
-) -> tuple[list[Matrices], list[list[Matrices]]]:
+def _uicker_derivatives(k: LinkTerms) -> tuple[list[Matrices], list[list[Matrices]]]:
     """dW_j/dq_a (a <= j) and d2W_j/dq_a dq_b (a <= b <= j) by (5), from the stored products aW_j."""
     n = len(k.m)
     partial: list[Matrices] = [[np.empty(0)] * n for _ in range(n)]  # partial[a][j] = A_{a+1} ... A_j

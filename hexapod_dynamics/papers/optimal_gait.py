@@ -25,12 +25,7 @@ from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.chain.sensitivities import point_sensitivity
-from hexapod_dynamics.papers.chain.trajectory_optimisation import (
-    DEGREE,
-    MotionProblem,
-    PathConstraint,
-    predict_motion,
-)
+from hexapod_dynamics.papers.chain.trajectory_optimisation import DEGREE, MotionProblem, PathConstraint, predict_motion
 from hexapod_dynamics.robot import Morphology, Robot
 
 CONTROL_POINTS = 12

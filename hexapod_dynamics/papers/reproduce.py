@@ -2,14 +2,13 @@
 package.
 """
 
-import argparse
 import importlib
 from pathlib import Path
 
 import matplotlib
 
 from hexapod_dynamics.papers.figures.output import STYLE, Page
-from hexapod_dynamics.tools.command_line import Progress, run_command
+from hexapod_dynamics.tools.command_line import Progress, make_parser, run_command
 
 # Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with TITLE and reproduce(page, progress).
 PAPERS = {
@@ -44,12 +43,8 @@ def reproduce(papers, output, *, progress=Progress):
 
 def main(args=None):
     """Make the requested pages, and print the comparison with the papers; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="reproduce",
-        description="Make a paper's figures (PNG), data (CSV) and tables again, and say what agrees and what differs.",
-        epilog="\n".join(f"  {name:18s} {what}" for name, what in PAPERS.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Make a paper's figures (PNG), data (CSV) and tables again, and say what agrees and what differs.\n\n"
+    parser = make_parser("reproduce", what + "\n".join(f"  {n:18s} {title}" for n, title in PAPERS.items()), whole=True)
     names = [*PAPERS, "all"]
     parser.add_argument("papers", nargs="+", metavar="PAPER", choices=names, help=", ".join(names))
     where = "folder to write into, made if need be (default: %(default)s)"

@@ -17,7 +17,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import Number, make_constant
 from hexapod_dynamics.robot.link_tree import Branch, list_branches
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Joint, Link, Servo
+from hexapod_dynamics.robot.parts import Body, Joint, Link
 from hexapod_dynamics.robot.urdf import add, format_document
 from hexapod_dynamics.se3 import inertia_elements, quaternion_from_rotation
 
@@ -83,9 +83,12 @@ def to_mjcf(
         _links(body, [b for b in tree if b.leg == leg.name], rotor_inertia)
     actuators = add(root, "actuator")
     for branch in tree:
+        # A position servo: torque = k (set-point - q) - d qdot within its limits; a limp joint has only friction.
         if (joint := branch.moving) is not None:
-            limp = branch.damage is not None and branch.damage.limp
-            _actuator(actuators, joint.name, limp, robot.servo)
+            limp, limit = branch.damage is not None and branch.damage.limp, robot.servo.torque_limit
+            k, d = 0.0 if limp else robot.servo.stiffness, robot.servo.damping
+            add(actuators, "general", name=joint.name, joint=joint.name, biastype="affine", gainprm=k,
+                biasprm=(0.0, -k, -d), forcerange=(-limit, limit))  # fmt: skip
     return format_document(root, "")
 
 
@@ -117,13 +120,6 @@ def _joint(body: ET.Element, joint: Joint, axis: np.ndarray, rotor_inertia: floa
         limits = {"range": np.clip((joint.lower, joint.upper), -1e9, 1e9)}  # a range has two numbers
     kind, armature = {"revolute": "hinge", "prismatic": "slide"}[joint.kind], joint.rotor_inertia or rotor_inertia
     add(body, "joint", name=joint.name, type=kind, axis=axis, **limits, armature=armature)
-
-
-def _actuator(actuators: ET.Element, name: str, limp: bool, servo: Servo) -> None:
-    """Write a position servo: torque = k (set-point - q) - d qdot within its limits; a limp joint has only friction."""
-    k, d, limit = 0.0 if limp else servo.stiffness, servo.damping, servo.torque_limit
-    add(actuators, "general", name=name, joint=name, biastype="affine", gainprm=k, biasprm=(0.0, -k, -d),
-        forcerange=(-limit, limit))  # fmt: skip
 
 
 def _inertial(body: ET.Element, part: Body | Link) -> None:

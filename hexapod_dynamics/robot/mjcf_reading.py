@@ -95,7 +95,7 @@ class _Reader:
 
     def _main_body(self) -> int:
         """Return the index of the main body: the floating body, of several the only one with joints below it, as in a
-        scene with loose objects; else the only body in the world with legs.
+        scene with loose objects; else the one body in the world that carries all legs.
         """
         model = self.model
         floating = model.jnt_bodyid[model.jnt_type == self.mujoco.mjtJoint.mjJNT_FREE].tolist()
@@ -103,8 +103,13 @@ class _Reader:
             carriers = {int(model.body_rootid[body]) for body in model.jnt_bodyid.tolist() if body not in floating}
             floating = [body for body in floating if body in carriers] or floating
         if not floating:
-            jointed = np.flatnonzero(model.body_jntnum)
-            floating = sorted({b for b in model.body_parentid[jointed].tolist() if b > 0 == model.body_weldid[b]})
+            parents = model.body_parentid.tolist()
+            carriers = {parents[body] for body in np.flatnonzero(model.body_jntnum)} - {0}
+            common = floating = sorted(body for body in carriers if not model.body_weldid[body])
+            # Legs may be on brackets, bodies of their own: the main body carries all of these.
+            while len(common) > 1:
+                common = sorted({*common[:-1], parents[common[-1]]})  # bodies come after their parents
+            floating = common if any(common) else floating
         if len(floating) != 1:
             names = ", ".join(self._name("body", b) for b in floating) or "none"
             raise RobotError(

@@ -15,16 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import (
-    Array,
-    Check,
-    Name,
-    Number,
-    Part,
-    Section,
-    number,
-    quote,
-)
+from hexapod_dynamics.robot.checked_yaml import Array, Check, Name, Number, Part, Section, number, quote
 from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import (
     DIRECTION,

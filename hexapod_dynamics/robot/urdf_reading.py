@@ -12,12 +12,13 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from hexapod_dynamics.errors import RobotError, parse_number
+from hexapod_dynamics.errors import RobotError, parse_number, suggest
 from hexapod_dynamics.robot.checked_yaml import quote
 from hexapod_dynamics.robot.model_tree import MOVING, UNITS, Shape, TreeLink, warn
 from hexapod_dynamics.robot.parts import DRAKE, MOMENTS
@@ -29,6 +30,15 @@ UNMARKED_ENCODINGS = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # first bytes o
 XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",), "capsule": ("radius", "length")}
 READ = ("link", "joint", "transmission", "material")  # elements of a URDF; those of simulators are left alone
+# What elements have: in the first ones, another attribute is a mistake; the others may have more, of other names.
+CLOSED = {"origin": ("xyz", "rpy"), "axis": ("xyz",), "mass": ("value",), "parent": ("link",), "child": ("link",)}
+CLOSED["inertia"] = MOMENTS
+OPEN = {
+    "link": ("inertial", "visual", "collision"),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "mimic", "dynamics", "safety_controller", "calibration"),
+    "limit": ("lower", "upper", "effort", "velocity"),
+} | dict.fromkeys(("visual", "collision"), ("origin", "geometry", "material"))
 XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
 
 
@@ -210,7 +220,7 @@ def _refuse_xacro(what: str) -> NoReturn:
 
 
 def _check_elements(root: ET.Element) -> None:
-    """Raise RobotError for calls of xacro and for joints without a name of their own."""
+    """Raise RobotError for calls of xacro, for misspelt words, and for joints without a name of their own."""
     for element in root.iter():
         if isinstance(element.tag, str) and "xacro}" in element.tag:
             _refuse_xacro(f"<xacro:{element.tag.partition('}')[2]}>")
@@ -219,6 +229,12 @@ def _check_elements(root: ET.Element) -> None:
             for value in (*inner.attrib.values(), inner.text or ""):
                 if XACRO_CALL.search(value):
                     _refuse_xacro(f"{element.tag} {element.get('name')}: {value.strip()!r}")
+            known = CLOSED.get(inner.tag) or OPEN.get(inner.tag, ())
+            for word in {*inner.attrib, *(part.tag for part in inner)}.difference(known):
+                similar = "_" not in word and get_close_matches(word.lower(), known, 1, 0.75)
+                if similar or inner.tag in CLOSED:
+                    where = f"{element.tag} {element.get('name')}: <{inner.tag}>"
+                    raise RobotError(f"{where} has no {word!r}; {suggest(word, known)}")
     for name, count in Counter(joint.get("name", "") for joint in root.findall("joint")).items():
         if count > 1 or not name:
             wrong = f" {name}: there are two of this name" if name else ": one has no name"

@@ -96,7 +96,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
             raw = file.read(MOST_BYTES + 1)
         text = raw.decode("utf-8")
     except (OSError, ValueError) as error:  # ValueError: no path, or another encoding
-        raise RobotError(f"cannot be read: {error}") from None
+        remedy = "; save the file as UTF-8" if isinstance(error, UnicodeDecodeError) else ""
+        raise RobotError(f"cannot be read: {error}{remedy}") from None
     if len(raw) > MOST_BYTES:
         raise RobotError(f"cannot be read: it has more than {MOST_BYTES >> 20} MiB")
     return text

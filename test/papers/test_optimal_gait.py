@@ -9,13 +9,7 @@ from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics, point_sensitivity
 from hexapod_dynamics.papers.chain.trajectory_optimisation import NotConvergedError
-from hexapod_dynamics.papers.optimal_gait import (
-    BackgroundSwingPlanner,
-    OptimalGait,
-    PlannedSwing,
-    plan_all,
-    plan_swing,
-)
+from hexapod_dynamics.papers.optimal_gait import BackgroundSwingPlanner, OptimalGait, PlannedSwing, plan_all, plan_swing
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Simulator
 

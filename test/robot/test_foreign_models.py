@@ -195,6 +195,12 @@ def test_loose_bodies_of_a_scene_are_not_the_robot():
         Robot.from_mjcf(scene.replace("</worldbody>", f"{twin}</worldbody>"))
 
 
+def test_legs_on_brackets_of_a_body_that_is_fixed_to_the_world_are_those_of_that_body():
+    fixed = re.sub(r'(<body name=".._)c" (pos.*>)', r'\1bracket" \2\1c">', mjcf(floating=""))
+    on_brackets = fixed.replace("</body></body></body>", "</body></body></body></body>")
+    assert Robot.from_mjcf(on_brackets) == Robot.from_mjcf(mjcf())
+
+
 @pytest.mark.parametrize("sensor", ["gyro", "accelerometer"])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_bodies_that_are_fixed_are_parts_of_what_carries_them_and_the_site_of_the_sensor_is_the_imu(sensor, fixed):
@@ -421,6 +427,9 @@ READERS = {"a new robot": lambda text: robot_of_urdf(text, "own")[0], "any robot
          "link t_LF: inertial: origin xyz: '0 0 x'"),
         (WITH_BALLS.replace('radius=".008"', 'radius="-.008"'), ["any robot"], "link t_LF: sphere: '-.008'.*below 0"),
         (WITH_BALLS.replace("1 0 0 1", "1 0 0"), ["any robot"], "material red: rgba: '1 0 0'"),
+        (urdf().replace('"/><axis xyz=', '"/><axis rpy='), READERS, "joint j_c_LF: <axis> has no 'rpy'.*'xyz'"),
+        (urdf().replace("upper=", "uper="), READERS, "joint j_c_LF: <limit> has no 'uper'; did you mean 'upper'"),
+        (urdf().replace("<origin", "<Orgin"), READERS, "link base_link: <inertial> has no 'Orgin'.*'origin'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_joint_or_link_and_the_remedy(text, readers, named):
@@ -428,6 +437,11 @@ def test_what_cannot_be_is_refused_with_its_joint_or_link_and_the_remedy(text, r
         with pytest.raises(RobotError, match=named) as refusal:
             READERS[reader](text)
         assert "\n" not in str(refusal.value)
+
+
+def test_what_simulators_and_controllers_add_is_left_alone():
+    text = urdf().replace("effort=", 'command_effort="1" gear_velocity="10" effort=')
+    assert Robot.from_urdf(text.replace("</joint>", "<hardwareInterface/></joint>")) == Robot.from_urdf(urdf())
 
 
 def test_limits_of_any_size_are_limits_and_named_as_degrees():

@@ -154,14 +154,7 @@ def test_another_robot_is_another_file(file, legs, joints):
 
 
 SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.4, "speed_limit": 5.8, "resolution": 0.004}
-LINK = {
-    "name": "x",
-    "mass": 1.0,
-    "length": 0.1,
-    "com": np.zeros(3),
-    "inertia": np.eye(3),
-    "rotation": np.eye(3),
-}
+LINK = {"name": "x", "mass": 1.0, "length": 0.1, "com": np.zeros(3), "inertia": np.eye(3), "rotation": np.eye(3)}
 
 
 @pytest.mark.parametrize(

@@ -216,11 +216,7 @@ def predict_motion(
 
 
 def _solve(grid: _Grid, x: np.ndarray, iterations: int, history: list[float]) -> OptimizeResult:
-    constraint = {
-        "type": "ineq",
-        "fun": lambda x: grid.constraints(x)[0],
-        "jac": lambda x: grid.constraints(x)[1],
-    }
+    constraint = {"type": "ineq", "fun": lambda x: grid.constraints(x)[0], "jac": lambda x: grid.constraints(x)[1]}
     scale = 1 / max(abs(grid.cost(x)[0]), 1e-12)  # the solver's tolerances are absolute
     lower = np.full(len(x), -np.inf)
     if grid.free_time:

@@ -42,7 +42,8 @@ class Page:
             writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
         if show:
             self.lines += ["| " + " | ".join(map(str, header)) + " |", "|" + "---|" * len(header)]
-            self.lines += ["| " + " | ".join(_format_value(v) for v in row) + " |" for row in rows] + [""]
+            texts = ([f"{v:.5g}" if isinstance(v, float) else str(v) for v in row] for row in rows)
+            self.lines += [*(f"| {' | '.join(row)} |" for row in texts), ""]
         self.lines += [f"[{path.name}]({path.name})", ""]
 
     def save(self, name, header, *columns):
@@ -108,7 +109,3 @@ def measure_time(function, *arguments, least=0.15):
         function(*arguments)
         laps.append(time.perf_counter() - start)
     return min(laps)
-
-
-def _format_value(value):
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
