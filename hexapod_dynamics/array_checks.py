@@ -21,8 +21,8 @@ def as_floats(
     """
     try:
         given = np.asarray(value)
-        if np.iscomplexobj(given):  # numpy would warn only
-            needed = "complex numbers given, real numbers needed"
+        if given.dtype.kind in "cSU":  # numpy would convert text, and only warn of complex numbers
+            needed = "complex numbers given, real numbers needed" if np.iscomplexobj(given) else needed
             raise TypeError
         return np.array(given, dtype=float, order="C") if copy else np.ascontiguousarray(given, dtype=float)
     except (TypeError, ValueError):

@@ -39,7 +39,7 @@ from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simu
 
 GAITS = (TripodGait, AdaptiveGait)
 FIVE, ROW, EYE, NAN = np.zeros(5), np.zeros(18), np.eye(3), float("nan")
-TEXTS, NOBODY = ["a"] * 18, np.zeros(18, bool)
+TEXTS, NOBODY = ["0.1"] * 18, np.zeros(18, bool)
 TIMES = np.arange(0.0, 20.0, 0.02)
 MOTION = TIMES, np.zeros((1000, 18)), TIMES, np.zeros(1000, int), np.zeros(1000)
 

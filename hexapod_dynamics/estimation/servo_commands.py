@@ -33,9 +33,10 @@ class CommandHistory:
 
     def __init__(self, width: int, *, period: float = 0.02) -> None:
         self.width, self.period = width, period
-        # The stored history, and the recent commands that must match earlier ones, of 4 and 0.4 s: the longest period
-        # of a gait that can be found is the difference.
-        self._capacity, self._window = round(4.0 / period), round(0.4 / period)
+        # The stored history, and the recent commands that must match earlier ones, of 4 and 0.4 s, if commands are not
+        # slower than that: the longest period of a gait that can be found is the difference.
+        self._window = max(round(0.4 / period), 2)
+        self._capacity = max(round(4.0 / period), 3 * self._window)
         self._rows = np.zeros((self._capacity, width))  # the newest last
         self._errors = np.empty(self._capacity - self._window)
         self._difference = np.empty((self._errors.size, self._window, width))

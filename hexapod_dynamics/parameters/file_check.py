@@ -79,7 +79,8 @@ def _check_places(places: set[str], namespace: str) -> None:
         # A letter too many or too few, or two exchanged: left_arm and right_arm, robot_a and robot_b are two robots.
         alike = len(given) != len(namespace) or sorted(given) == sorted(namespace)
         misspelt = alike and difflib.get_close_matches(given, [namespace], cutoff=0.8)
-        if given and (own or namespace and (_differ_by_number(given, namespace) or not misspelt)):
+        numbered = re.sub(r"\d+", "", given) == re.sub(r"\d+", "", namespace)  # robot1 and robot2
+        if given and (own or namespace and (numbered or not misspelt)):
             continue  # it is of another robot
         where = f"of the namespace {namespace}" if namespace else "of this launch, which has no namespace,"
         raise ParameterError(f"{place}: no node {where} has this name; did you mean {namespace}/{node}, or /**/{node}?")
@@ -93,11 +94,6 @@ def _is_read(place: str, namespace: str, node: str = "") -> bool:
     pattern = "".join(words.get(word, f"/{re.escape(word)}") for word in place.split("/"))
     node = node or re.sub(r".*/|\*+", "", place) or "any"
     return re.fullmatch(pattern, f"/{namespace}/{node}".replace("//", "/")) is not None
-
-
-def _differ_by_number(*namespaces: str) -> bool:
-    """Return whether namespaces differ in their numbers only, as those of robot1 and robot2."""
-    return len({re.sub(r"\d+", "", name) for name in namespaces}) == 1
 
 
 def find_overridden(path: str | Path, values: Mapping[str, Mapping[str, object]], namespace: str) -> list[str]:
@@ -120,13 +116,13 @@ def _read_content(path: str | Path) -> Mapping[object, object]:
         raise ParameterError(str(error)) from None
     for token in yaml.scan(text):
         line = f"line {token.start_mark.line + 1}"
-        if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
-            raise ParameterError(f"{line}: ROS has no anchors and aliases (& and *)")
+        if isinstance(token, (yaml.AnchorToken, yaml.AliasToken, yaml.DirectiveToken)):
+            raise ParameterError(f"{line}: ROS has no anchors, aliases and directives (&, * and %)")
         if not isinstance(token, yaml.ScalarToken) or not token.plain:
             continue
-        if re.fullmatch(r"[-+]?0[0-7]+", token.value):
-            remedy = "leave out the zeros; quote it if it is text"
-            raise ParameterError(f"{line}: ROS reads {token.value} as an octal number: {remedy}")
+        if re.fullmatch(r"[-+]?0(b[01]|[0-7])+", token.value):
+            remedy = "write it as a decimal number without zeros before it; quote it if it is text"
+            raise ParameterError(f"{line}: ROS does not read {token.value} as YAML does: {remedy}")
         if token.value == "<<":
             raise ParameterError(f"{line}: ROS has no merged sections (<<)")
     if not isinstance(content, Mapping) or not content:
@@ -137,7 +133,10 @@ def _read_content(path: str | Path) -> Mapping[object, object]:
 def _entries(content: Mapping[object, object], prefix: str = "") -> Iterator[tuple[str, str, object]]:
     """Yield (node, parameter, value) of all sections; node: as given, with namespace or wildcard."""
     for key, section in content.items():
-        place = f"{prefix}/{str(key).strip('/')}".lstrip("/")
+        name = str(key) if prefix else str(key).removeprefix("/")
+        if "" in name.split("/"):
+            raise ParameterError(f"{key}: ROS refuses this name; a slash stands between two words, or before the first")
+        place = f"{prefix}/{name}".lstrip("/")
         if not isinstance(section, Mapping) or not section:
             hint = f"; is {KEY} misspelt?" if prefix and not isinstance(section, Mapping) else ""
             raise ParameterError(f"{place}: {EXAMPLE}{hint}")

@@ -214,6 +214,13 @@ def test_a_clock_that_jumps_back_or_far_starts_afresh():
     assert history.count == 1
 
 
+def test_commands_that_come_once_a_second_are_extrapolated_too():
+    history = CommandHistory(WIDTH, period=1.0)
+    for time in range(20):
+        history.append(time, np.full(WIDTH, 0.3 * (time % 2)))
+    np.testing.assert_allclose(history.forecast([1.0, 2.0])[:, 0], (0.0, 0.3), atol=0.05)
+
+
 def test_nothing_to_extrapolate_is_said():
     with pytest.raises(HexapodError, match="no command"):
         CommandHistory(WIDTH).forecast([0.0])

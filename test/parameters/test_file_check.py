@@ -79,11 +79,17 @@ def test_what_nodes_accept_passes(tmp_path, text):
             "gait:\n  ros__parameters: {step_hight: 1.0}\ngait:\n  ros__parameters: {period: 1.0}",
             "line 3: gait is given",
         ),
-        ("imu:\n  ros__parameters: {bus: 01}", "line 2: ROS reads 01 as an octal number"),
+        ("imu:\n  ros__parameters: {bus: 01}", "line 2: ROS does not read 01 as YAML"),
+        ("imu:\n  ros__parameters: {address: 0b1101000}", "line 2: ROS does not read 0b1101000 as YAML"),
+        ("%YAML 1.2\n---\ngait:\n  ros__parameters: {period: 1.0}", "line 1: ROS has no anchors.* directives"),
+        *(
+            (f"{name}:\n  ros__parameters: {{period: 1.0}}", f"{name}: ROS refuses this name")
+            for name in ("/gait/", "//gait", "left//gait")
+        ),
         ("gait:\n  ros__parameters: {<<: {period: 1.0}}", "line 2: ROS has no merged sections"),
         ("- 1\n- 2", "sections are needed"),
         ("", "sections are needed"),
-        (b"\xff\xfe\x00g", "cannot be read"),
+        (b"\xff\xfe\x00g", "cannot be read: .*save the file as UTF-8"),
         ("[" * 3000, "line 1: nested more than 50 deep"),
     ],
 )
