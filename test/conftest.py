@@ -43,27 +43,13 @@ LONG = (
     "detector_training",
     "view/test_other_robots.py",
     "view/test_record.py",
-    *(
-        f"detection/test_{name}.py"
-        for name in (
-            "bus_evidence",
-            "damage_detector",
-            "loaded_computer",
-        )
-    ),
+    *(f"detection/test_{name}.py" for name in ("bus_evidence", "damage_detector", "loaded_computer")),
     "dynamics/test_c_export.py",
     "estimation/test_odometry.py",
     "estimation/test_observer.py",
     "estimation/test_payload.py",
     "estimation/test_pose_uncertainty.py",
-    *(
-        f"gait/test_{name}.py"
-        for name in (
-            "changing_plans",
-            "plan_worker",
-            "planning",
-        )
-    ),
+    *(f"gait/test_{name}.py" for name in ("changing_plans", "plan_worker", "planning")),
     "identification",
     "papers/chain/test_trajectory_optimisation.py",
     "papers/test_optimal_gait.py",

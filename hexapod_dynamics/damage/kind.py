@@ -203,10 +203,7 @@ SHORT = DamageKind(
     "short",
     (NamedValue("remaining", 1.0, "remaining fraction of the length of link <link>", 0.0, 1.0),),
     CommandOption(
-        "--remaining",
-        "LEG.LINK=FRACTION",
-        "links of which only a fraction 0..1 of the length is left",
-        "LF.tibia=0.5",
+        "--remaining", "LEG.LINK=FRACTION", "links of which only a fraction 0..1 of the length is left", "LF.tibia=0.5"
     ),
 )
 

@@ -79,7 +79,9 @@ class SimulatorNode(RobotNode):
         self._odometry_publisher = self.create_publisher(Odometry, "~/odom", 10)
         self._joints_publisher = self.create_publisher(JointState, "~/joint_states", 10)
         self.create_service(SetParametersAtomically, "~/set_damage", self._on_damage)
-        self.create_subscription(Quaternion, "~/set_attitude", self._on_attitude, 1)
+        # Puts the robot at rest with this attitude, world <- base_link, for example upside down.
+        at_rest = self.simulated.place_at_rest
+        self.create_subscription(Quaternion, "~/set_attitude", lambda message: at_rest(read_rotation(message)), 1)
         self.create_subscription(Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
         # A servo or an IMU does not wait for a processor; the priority is lower than that of `servos`. On a single
@@ -123,10 +125,6 @@ class SimulatorNode(RobotNode):
         """Push the body for a fifth of a second with a wrench in base_link axes [N, N m]."""
         force, torque = message.force, message.torque
         self.simulated.push([force.x, force.y, force.z, torque.x, torque.y, torque.z], 0.2)
-
-    def _on_attitude(self, message: Quaternion) -> None:
-        """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
-        self.simulated.place_at_rest(read_rotation(message))
 
     def _publish(self) -> None:
         truth = self.simulated.truth()

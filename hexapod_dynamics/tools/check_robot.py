@@ -32,7 +32,7 @@ from hexapod_dynamics.parameters.spec import make_settings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, split_names
+from hexapod_dynamics.tools.command_line import at_least, check_folder, load_robot, make_parser, split_names
 from hexapod_dynamics.tools.commissioning.bench import Bench, Operator, SimulatedOperator
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, format_report, label_findings, summarise
 from hexapod_dynamics.tools.commissioning.imu_checks import check_axes, check_imu
@@ -131,7 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
     top.add_argument("--direction", choices=["adapter", "gpio"], help="instead of the file's; USB bus linker: adapter")
     top.add_argument("--bus", help="I2C bus of the IMU instead of the file's")
     slow = Bench.speed
-    top.add_argument("--speed", type=float, default=slow, help=f"of every motion [rad/s], 0.05 to 1; default {slow}")
+    top.add_argument("--speed", type=at_least(0.05, 1.0), default=slow, help=f"of every motion [rad/s]; default {slow}")
     return top
 
 
@@ -160,8 +160,6 @@ def read_device_parameters(given: argparse.Namespace, robot: Robot) -> dict[str,
 
 def open_bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: ExitStack) -> Bench:
     """Return the devices and the operator, real or simulated ones; `ends` closes and removes them."""
-    if not 0.05 <= given.speed <= 1.0:
-        raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
     values: dict[str, dict]
     operator: Operator
     joints = split_names("--joints", given.joints, "joint", robot.joint_names)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import shutil
 import sys
 import time
@@ -13,13 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.errors import HexapodError, RecordingWarning
+from hexapod_dynamics.errors import HexapodError, RecordingWarning, parse_number
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.plan import GaitPlan
     from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
     from hexapod_dynamics.robot import Robot
+
+ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
+# Endings of files, by which their writers choose the format, or which they would append.
+ENDINGS = {"": (), "picture": (".png", ".pdf", ".svg", ".jpg", ".eps"), "table": (".csv",), "weights": (".npz",)}
 
 
 def make_parser(command: str, doc: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
@@ -33,19 +39,27 @@ def make_parser(command: str, doc: str | None, *, whole: bool = False) -> argpar
     return argparse.ArgumentParser(prog=command, description=text.replace("`", ""))
 
 
-def load_robot(file: str | Path | None) -> Robot:
-    """Return the robot of a file, the JetHexa without one; raises RobotError."""
+def load_robot(file: str | Path | None, recording: Path | None = None) -> Robot:
+    """Return the robot of a file; without one that of a recording, if its robot file is in it, else the JetHexa. Raises
+    RobotError.
+    """
     from hexapod_dynamics.robot import Robot  # numpy, before whose import a command may limit its threads
 
+    own = recording / ROBOT_FILE if recording else None
+    file = file or (own if own and own.is_file() else None)
     return Robot.load(file) if file else Robot.jethexa()
 
 
-def check_folder(option: str, file: str | Path | None) -> None:
-    """Raise HexapodError if a file that is written at the end is a folder, or is in none; option: of the message."""
+def check_folder(option: str, file: str | Path | None, kind: str = "") -> None:
+    """Raise HexapodError if a file that is written at the end is a folder, or is in none, or has none of the ENDINGS of
+    its kind; option: of the message.
+    """
     if file and not Path(file).absolute().parent.is_dir():
         raise HexapodError(f"{option} {file}: its folder does not exist: make it, or name another")
     if file and Path(file).is_dir():
         raise HexapodError(f"{option} {file}: it is a folder: add the name of the file")
+    if file and ENDINGS[kind] and Path(file).suffix.lower() not in ENDINGS[kind]:
+        raise HexapodError(f"{option} {file}: a {kind} needs a file that ends with {' or '.join(ENDINGS[kind])}")
 
 
 def check_target(option: str, file: Path, *, force: bool) -> None:
@@ -60,13 +74,17 @@ def check_target(option: str, file: Path, *, force: bool) -> None:
         raise HexapodError(f"{option} {file}: it is there: --force replaces it, `new_robot {file} --check` checks it")
 
 
-def at_least(least: int) -> Callable[[str], int]:
-    """Return the `type` of an option of argparse that is a whole number, from `least` on."""
+def at_least(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Return the `type` of an option of argparse that is a number from `least` to `most`, a whole one if `least` is."""
 
-    def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} given, allowed are whole numbers from {least}")
-        return int(text)
+    def read(text: str) -> float:
+        with contextlib.suppress(ValueError, OverflowError):  # int(nan), int(inf)
+            number = parse_number(text)
+            value = type(least)(number)
+            if value == number and least <= value <= most:
+                return value
+        bounds = f"{'whole ' * isinstance(least, int)}numbers from {least}{f' to {most}' * math.isfinite(most)}"
+        raise argparse.ArgumentTypeError(f"{text!r} given, allowed are {bounds}")
 
     return read
 

@@ -37,6 +37,7 @@ def _exercise(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
     if given.out is None:
         raise IdentificationError("--exercise: --out FILE.csv needed, the file to which it is written")
+    check_folder("--out", given.out, "table")
     exercise = (suspended_exercise if given.exercise == "suspended" else standing_exercise)(robot)
     head = ",".join(("time", *robot.joint_names))
     np.savetxt(given.out, np.column_stack([exercise.time, exercise.targets]), "%.5f", ",", header=head, comments="")
@@ -56,7 +57,7 @@ def _identify(given: argparse.Namespace) -> int:
         raise IdentificationError(f"--weight: {given.weight} given, kilograms above 0 needed")
     if given.out is not None:
         check_target("--out", given.out, force=given.force)
-    check_folder("--report", given.report)
+    check_folder("--report", given.report, "picture")
     robot = load_robot(given.robot)
     suspended = standing = None
     for bag in given.bag:

@@ -57,7 +57,11 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _plan(given: argparse.Namespace) -> int:
-    check_folder("--out", given.out)
+    if given.missing is None and given.plot:
+        raise HexapodError("--plot is for one plan: add --missing, for that of all legs without a name")
+    if given.missing is not None and given.out and not (given.plot or given.improve or given.get_up):
+        raise HexapodError("--out: a plan is only shown; add --improve to write the library, --plot for a picture")
+    check_folder("--out", given.out, "picture" if given.plot else "")
     robot = load_robot(given.robot)
     unknown = [name for name in given.missing or () if name not in robot.leg_names]
     if unknown:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.simulation.trajectory import Log
-from hexapod_dynamics.tools.command_line import load_robot, make_parser, run_command
+from hexapod_dynamics.tools.command_line import ROBOT_FILE, check_folder, load_robot, make_parser, run_command
 from hexapod_dynamics.view.plot import draw
 from hexapod_dynamics.view.record import from_bag, from_log
 
@@ -19,12 +19,13 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("source", type=Path, help="folder of a bag (ros2 bag record -a), or a file of Log.save()")
     parser.add_argument("--output", type=Path, help="PNG file to write (default: SOURCE.png)")
     parser.add_argument("--window", action="store_true", help="open a window instead of writing a file")
-    parser.add_argument("--robot", help="the robot's YAML file (default: the JetHexa)")
+    parser.add_argument("--robot", help=f"the robot's YAML file (default: {ROBOT_FILE} in the bag, else the JetHexa)")
     return run_command(parser, _plot, args)
 
 
 def _plot(given: argparse.Namespace) -> int:
-    source, robot = given.source, load_robot(given.robot)
+    check_folder("--output", given.output, "picture")
+    source, robot = given.source, load_robot(given.robot, given.source)
     if source.is_dir():
         record = from_bag(source, robot)
     elif source.suffix == ".npz":

@@ -25,7 +25,7 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_yaml
-from hexapod_dynamics.tools.command_line import make_parser, run_command
+from hexapod_dynamics.tools.command_line import ROBOT_FILE, at_least, make_parser, run_command
 
 # Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.
 TOPICS = (
@@ -55,7 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
     options.add_argument("--out", type=Path, required=True, help="folder to make")
     options.add_argument("--robot", type=Path, help="robot file that the nodes run with; default: the JetHexa's")
     options.add_argument("--namespace", default="", help="of the nodes")
-    options.add_argument("--seconds", type=float, help="how long; default: until Ctrl+C")
+    options.add_argument("--seconds", type=at_least(0.1), help="how long; default: until Ctrl+C")
     options.add_argument("--firmware", default="", help="of the servos and the board, as you know it")
     options.add_argument("--notes", default="", help="what the robot did, on which ground, what it carried")
     options.add_argument("--photos", nargs="*", type=Path, default=[], help="pictures of the robot, which are copied")
@@ -85,7 +85,7 @@ def _record(given: argparse.Namespace) -> int:
     file = jethexa_path() if given.robot is None else given.robot
     robot = Robot.load(file)
     own = file.read_text("utf-8") if file.suffix != ".py" else robot_yaml(robot, f"Made by record from {file.name}.")
-    beside = {"robot.yaml": own, "recording.yaml": describe(given, robot)}
+    beside = {ROBOT_FILE: own, "recording.yaml": describe(given, robot)}
     names = [*beside, *(photo.name for photo in given.photos)]
     wrong = [photo for photo in given.photos if not photo.is_file() or names.count(photo.name) > 1]
     if wrong:
@@ -103,7 +103,7 @@ def _record(given: argparse.Namespace) -> int:
             signal.signal(number, signal.default_int_handler)
     # In its own session: a Ctrl+C reaches it through this program.
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
-    print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
+    print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:g} s"))
     slowest = time.monotonic() + FOLDER_WITHIN
     try:
         while bag.poll() is None and not given.out.is_dir() and time.monotonic() < slowest:
@@ -116,7 +116,7 @@ def _record(given: argparse.Namespace) -> int:
     finally:
         code = _end(bag, given.out)
     if not given.out.is_dir():
-        raise HexapodError(f"{given.out}: ros2 bag record has made no folder within {FOLDER_WITHIN:g} s")
+        raise HexapodError(f"{given.out}: ros2 bag record has made no folder")
     if not (given.out / "recording.yaml").exists():  # the recorder made its folder while it was ended
         _add(given, beside)
     print(given.out)

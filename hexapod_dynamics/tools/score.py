@@ -11,9 +11,7 @@ import argparse
 from pathlib import Path
 
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.tools.command_line import check_folder, load_robot, make_parser, run_command
-
-ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
+from hexapod_dynamics.tools.command_line import ROBOT_FILE, check_folder, load_robot, make_parser, run_command
 
 
 def main(args: list[str] | None = None) -> int:
@@ -35,8 +33,7 @@ def _score(given: argparse.Namespace) -> int:
 
     check_folder("--out", given.out)
     path = given.recording
-    own = path / ROBOT_FILE
-    robot = load_robot(given.robot or (own if own.is_file() else None))
+    robot = load_robot(given.robot, path)
     readers = {".csv": read_sysid_csv, ".npz": read_jethexa_npz}
     reader = readers.get(path.suffix)
     recording = read_bag(path, robot) if reader is None else reader(path, robot, given.joints)

@@ -18,7 +18,7 @@ from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
-from hexapod_dynamics.tools.command_line import Progress, load_robot, make_parser, run_command
+from hexapod_dynamics.tools.command_line import Progress, at_least, load_robot, make_parser, run_command
 
 REGISTERS = (
     ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
@@ -199,8 +199,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Build the command line."""
     top = make_parser("servo_tool", __doc__)
     top.add_argument(
-        "--port",
-        help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID",
+        "--port", help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID"
     )
     top.add_argument("--baudrate", type=int, default=lx.DEFAULT_BAUDRATE)
     top.add_argument(
@@ -215,7 +214,9 @@ def build_parser() -> argparse.ArgumentParser:
     top.set_defaults(last=lx.BROADCAST_ID - 1)
     verbs = top.add_subparsers(dest="verb", required=True)
     scan = verbs.add_parser("scan", help="list the servos on the bus and those that are missing")
-    scan.add_argument("--last", type=int, default=lx.BROADCAST_ID - 1, help="largest id to ask")
+    scan.add_argument(
+        "--last", type=at_least(0, lx.BROADCAST_ID - 1), default=lx.BROADCAST_ID - 1, help="largest id to ask"
+    )
     verbs.add_parser("read", help="print all registers of a servo").add_argument("servo", help="id or joint name")
     verbs.add_parser("center", help="move joints slowly to zero").add_argument("servo", nargs="*", help="ids or joints")
     calibrate = verbs.add_parser("calibrate", help="set the deviation of a servo, then ask whether to save it")
@@ -234,8 +235,6 @@ def main(args: list[str] | None = None) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
-    if not 0 <= given.last < lx.BROADCAST_ID:
-        raise DeviceError(f"--last {given.last}: ids are 0 to {lx.BROADCAST_ID - 1}")
     port = given.port or str(device_directory() / SERVO_BUS)
     bus = LxServos(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout), ())
     ask = (lambda question: print(f"{question} yes") or True) if given.yes else ask_yes_or_no

@@ -14,6 +14,7 @@ from hexapod_dynamics.damage import KINDS, CommandOption, DamageKind
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import read_values, request_of
 from hexapod_dynamics.ros.node_functions import LATCHED
+from hexapod_dynamics.tools.command_line import at_least, make_parser
 from hexapod_dynamics.tools.service_call import call_service, open_calling_node
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
@@ -69,10 +70,9 @@ def summarise(values: Mapping[str, bool | float], restored: Sequence[str] = ()) 
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="set_morphology",
-        description="Declare what the robot has lost, or got back. All of it or nothing.",
-        epilog="A leg is named as LF, a link or its joint as LF.femur.",
+    naming = "A leg is named as LF, a link or its joint as LF.femur."
+    parser = make_parser(
+        "set_morphology", f"Declare what the robot has lost, or got back. All of it or nothing. {naming}"
     )
     options = _options()
     for option, _ in options.values():
@@ -84,7 +84,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
         help="service to call (default: set_morphology; simulator/set_damage breaks the simulated robot)",
     )
     parser.add_argument("--namespace", default="", help="namespace of the robot, as given to the launch")
-    parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
+    parser.add_argument("--timeout", type=at_least(0.1), default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
     if not (given.restore or any(getattr(given, name) for name in options)):
         flags = ", ".join(option.flag for option, _ in options.values())

@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from concurrent.futures import as_completed
+from importlib.util import find_spec
 from pathlib import Path
 
-from hexapod_dynamics.errors import DivergedError, HexapodError
+from hexapod_dynamics.errors import DivergedError
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.worker_processes import WorkerProcesses
 
@@ -51,9 +52,7 @@ def main(args: list[str] | None = None) -> int:
 
 def _make_weights(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
-    check_folder("--out", given.out)
-    if given.out and Path(given.out).suffix != ".npz":  # numpy would append it, and the nodes look for it
-        raise HexapodError(f"--out {given.out}: a file that ends with .npz is needed")
+    check_folder("--out", given.out, "weights")
     jobs, work = given.jobs or None, Path(given.work or f"detector_{robot.name}_walks")
     files = _walk(robot, work, given.walks, jobs)
     _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed, jobs)
@@ -64,7 +63,10 @@ def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
     """Simulate the walks that the folder does not have; return the files of all whose simulation did not diverge."""
     work.mkdir(parents=True, exist_ok=True)
     walks = [("built_in", seed) for seed in range(count)]
-    walks += [("mujoco", MUJOCO_SEED + k) for k in range(round(0.1 * count))] if _has_mujoco() else []
+    if find_spec("mujoco") is not None:
+        walks += [("mujoco", MUJOCO_SEED + k) for k in range(round(0.1 * count))]
+    else:
+        print("without mujoco, thresholds are chosen on walks of the built-in physics alone: pip install mujoco")
     files = {walk: work / f"{walk[0]}_{walk[1]}.npz" for walk in walks}
     missing = [walk for walk in walks if not files[walk].is_file()]
     progress, diverged = Progress("walks"), 0
@@ -87,15 +89,6 @@ def _simulate(robot: Robot, physics: str, seed: int, file: Path) -> bool:
         return False
     part.rename(file)
     return True
-
-
-def _has_mujoco() -> bool:
-    from importlib.util import find_spec
-
-    found = find_spec("mujoco") is not None
-    if not found:
-        print("without mujoco, thresholds are chosen on walks of the built-in physics alone: pip install mujoco")
-    return found
 
 
 def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int, jobs: int | None) -> None:

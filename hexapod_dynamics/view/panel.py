@@ -255,16 +255,13 @@ class Panel:
             gui.add_html(_legend())
         with gui.add_folder("plots"):
             self.plots = LivePlots(gui)
-        server.on_client_connect(self._name_page)
+        server.on_client_connect(lambda it: it.gui.add_markdown(f"this is {page_name(it.client_id)}", order=0.0))
         server.on_client_disconnect(lambda client: self._questions.pop(client.client_id, None))
 
     @property
     def picture_age(self) -> float:
         """Age [s] of the state that the picture is to show; 0: now."""
         return -float(self._ago.value)
-
-    def _name_page(self, client: viser.ClientHandle) -> None:
-        client.gui.add_markdown(f"this is {page_name(client.client_id)}", order=0.0)
 
     # Coroutines run in the thread of the server, in the order of the messages: between a page's message and its call no
     # other page changes a slider.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.control.support import FORCE_SCALE, STANDING_LOAD
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RecordingWarning
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.trajectory import Log
@@ -119,7 +120,12 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
     found = read_topics(path, TOPICS, needed=(TOPICS,), latched=MORPHOLOGIES, convert=partial(_values, robot))
 
     def series(topic: str) -> Series | None:
-        return Series(*map(np.array, zip(*found[topic], strict=True))) if found[topic] else None
+        rows = [row for row in found[topic] if not np.isnan(row[1]).all()]
+        if empty := len(found[topic]) - len(rows):
+            lacking = f"joint of {robot.name}" if topic.startswith("joint_") else "attitude"
+            said = f"{empty} of {len(found[topic])} messages of {topic} have no {lacking}: they are left out"
+            warnings.warn(f"{path.name}: {said}", RecordingWarning, stacklevel=3)
+        return Series(*map(np.array, zip(*rows, strict=True))) if rows else None
 
     def track(topic: str) -> Track | None:
         moved = series(topic)
@@ -150,7 +156,8 @@ def _values(robot: Robot, topic: str, message: Message) -> list[float] | dict[st
         angles = dict(zip(message.name, message.position, strict=False))
         return [angles.get(name, np.nan) for name in robot.joint_names]
     p, o = message.pose.pose.position, message.pose.pose.orientation
-    return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
+    pose = [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
+    return pose if np.isfinite(pose).all() and any(pose[3:]) else [np.nan] * len(pose)  # no attitude
 
 
 def _events(robot: Robot, found: Mapping[str, list[tuple[float, dict[str, bool | float]]]]) -> list[tuple[float, str]]:

@@ -118,7 +118,7 @@ def test_a_walk_has_the_classes_of_what_is_lost_and_not_declared(seed, tmp_path)
 
 def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "_has_mujoco", lambda: False)
+    monkeypatch.setattr(command, "find_spec", lambda _: None)
     monkeypatch.setattr(command, "WorkerProcesses", Threads)
     # Simulated walks: the test above.
     monkeypatch.setattr(command, "make_example", lambda robot, seed, physics: made_up(seed, 60 if seed % 3 else None))

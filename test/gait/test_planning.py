@@ -150,7 +150,13 @@ def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):
     picture = tmp_path / "plan.png"
     assert tool.main(["--missing", "RM", "--plot", "--out", str(picture)]) == 0
     assert "walk, period" in capsys.readouterr().out and picture.stat().st_size > 20_000
-    for wrong, said in (("--get-up --missing XX", "no such leg"), (f"--missing RM --out {tmp_path}", "it is a folder")):
+    for wrong, said in (
+        ("--get-up --missing XX", "no such leg"),
+        (f"--missing RM --plot --out {tmp_path}", "it is a folder"),
+        ("--missing RM --plot --out plan.doc", "a picture needs a file that ends with .png"),
+        ("--missing RM --again --out plans.yaml", "--out: a plan is only shown"),
+        ("--plot", "add --missing"),
+    ):
         assert tool.main(wrong.split()) == 1
         assert said in capsys.readouterr().err
     assert tool.main(["--missing", "RM", "--plot", "--improve", "--out", str(picture)]) == 1

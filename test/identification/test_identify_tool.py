@@ -282,6 +282,8 @@ def test_the_tool_writes_exercises_and_names_what_is_wrong(tmp_path, capsys):
         (["--out", "nowhere/mine.yaml"], "--out nowhere/mine.yaml: its folder does not exist"),
         (["--out", str(jethexa_path())], "jethexa.yaml: it is there: --force replaces it"),
         (["--report", "nowhere/mine.png"], "--report nowhere/mine.png: its folder does not exist"),
+        (["--report", "mine.doc"], "--report mine.doc: a picture needs a file that ends with .png"),
+        (["--exercise", "standing", "--out", "mine.yaml"], "--out mine.yaml: a table needs a file that ends with .csv"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_named_before_minutes_of_identification(capsys, words, named):

@@ -166,6 +166,9 @@ def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
     (tmp_path / "robot.yaml").touch()
     assert record.main(["--out", str(tmp_path / "bag"), "--photos", str(tmp_path / "robot.yaml")]) == 1
     assert "another file of the recording has its name" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        record.main(["--out", str(tmp_path / "bag"), "--seconds", "nan"])
+    assert "--seconds: 'nan' given, allowed are numbers from 0.1" in capsys.readouterr().err
 
 
 def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path, stand_in):
@@ -202,7 +205,7 @@ def test_a_recorder_that_makes_no_folder_is_ended_and_that_is_said(tmp_path, mon
     stand_in('trap "exit 0" INT; while :; do sleep 0.05; done')
     monkeypatch.setattr(record, "FOLDER_WITHIN", 0.5)
     assert record.main(["--out", str(tmp_path / "bag")]) == 1
-    assert "ros2 bag record has made no folder within 0.5 s" in capsys.readouterr().err
+    assert "ros2 bag record has made no folder" in capsys.readouterr().err
 
 
 @pytest.fixture(params=[signal.SIG_DFL], ids=["terminal"])

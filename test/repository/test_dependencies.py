@@ -35,23 +35,10 @@ PIP = {
     "mpl_toolkits": "matplotlib",
 }
 NAMES = set((Path(__file__).parent / "rosdep_names.txt").read_text().splitlines()[1:])
-ROSDEP = {
-    "pinocchio": "pinocchio",
-    "tf2_ros": "tf2_ros_py",
-    "mpl_toolkits": "python3-matplotlib",
-}
+ROSDEP = {"pinocchio": "pinocchio", "tf2_ros": "tf2_ros_py", "mpl_toolkits": "python3-matplotlib"}
 # Without a rosdep key, or only with one of pip's, of which bloom makes a Debian package that does not exist: named in a
 # comment of package.xml.
-PYPI_ONLY = {
-    "casadi",
-    "mujoco",
-    "gymnasium",
-    "vqf",
-    "viser",
-    "rosbags",
-    "trimesh",
-    "playwright",
-}
+PYPI_ONLY = {"casadi", "mujoco", "gymnasium", "vqf", "viser", "rosbags", "trimesh", "playwright"}
 
 
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older

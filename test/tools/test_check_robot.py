@@ -297,7 +297,7 @@ def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_pa
         (["--only", "ports"], "the checks are port, servos"),
         (["--simulated", "--joints", "femur"], "is no joint"),
         (["--simulated", "--faults", "imu.gone=1"], "the faults are"),
-        (["--simulated", "--speed", "3"], "0.05 to 1 rad/s"),
+        (["--simulated", "--speed", "3"], "numbers from 0.05 to 1"),
         (["--hardware", "/nowhere.yaml"], "--hardware /nowhere.yaml: cannot be read"),
         (["--hardware", "feetech", "--only", "port"], "add --robot with the file of yours"),
     ],

@@ -158,7 +158,7 @@ def test_the_program_tells_by_its_exit_code(rig, tmp_path):
     wait_until(lambda: rig.servos.saved_offset[0] == 10)
     for last in ("-1", "254"):
         done = run(rig, "scan", "--last", last)
-        assert done.returncode == 1 and "ids are 0 to 253" in done.stderr, done.stderr
+        assert done.returncode == 2 and "whole numbers from 0 to 253" in done.stderr, done.stderr
     rig.unplug()
     done = run(rig, "scan")
     assert done.returncode == 1 and "does not exist" in done.stderr and "Traceback" not in done.stderr

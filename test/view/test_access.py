@@ -19,12 +19,7 @@ from hexapod_dynamics.view.client_messages import DRIVE, MessageFilter, Range, r
 from hexapod_dynamics.view.drive_seat import LIMITS, PATIENCE, STAND, DriveSeat
 from hexapod_dynamics.view.web_page import WebPage
 
-CONTROLS = {
-    "slider": Range(-0.15, 0.15),
-    "box": (True, False),
-    "button": (True,),
-    "menu": ("works", "locked"),
-}
+CONTROLS = {"slider": Range(-0.15, 0.15), "box": (True, False), "button": (True,), "menu": ("works", "locked")}
 KINDS = {
     "GuiUpdateMessage": lambda uuid, updates: None,
     "SceneNodeClickMessage": lambda name, owner="", screen_pos=(): None,
@@ -240,15 +235,7 @@ def ask(access, host, origin=None, path="/secret", local=None, websocket=True):
 
 
 LOOPBACK, EVERYWHERE, NAMES = server(), server("0.0.0.0"), ["robot.local", "localhost:9000", "fe80::2"]
-OTHERS = (
-    "127.0.0.1",
-    "127.0.0.1:80",
-    "localhost:8081",
-    "localhost.evil.example:8080",
-    "192.168.1.5:8080",
-    "",
-    ":8080",
-)
+OTHERS = ("127.0.0.1", "127.0.0.1:80", "localhost:8081", "localhost.evil.example:8080", "192.168.1.5:8080", "", ":8080")
 
 
 @pytest.mark.parametrize(

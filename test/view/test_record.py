@@ -1,5 +1,6 @@
 """What is drawn of a walk is what the walk was."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +66,8 @@ def test_plot_writes_a_picture_and_names_what_is_no_walk(log, tmp_path, capsys, 
 SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "damage_bag"
 
 
-def write_odometry(path, clocks, seconds=14.0):
-    """A motion at 1 m/s, 20 messages a second; clocks(t): stamp and receipt [s]."""
+def write_odometry(path, clocks, seconds=14.0, attitude=lambda t: (0.0, 0.0, 0.0, 1.0)):
+    """A motion at 1 m/s, 20 messages a second; clocks(t): stamp and receipt [s]; attitude(t): quaternion."""
     types = get_typestore(Stores.ROS2_HUMBLE)
     with Writer(path, version=8) as writer:
         at, kind = writer.add_connection("/simulator/odom", "nav_msgs/msg/Odometry", typestore=types), types.types
@@ -75,10 +76,7 @@ def write_odometry(path, clocks, seconds=14.0):
         for t in np.arange(0.0, seconds, 0.05):
             stamp, received = clocks(t)
             clock = kind["builtin_interfaces/msg/Time"](*divmod(round(1e9 * stamp), 10**9))
-            place = (
-                kind["geometry_msgs/msg/Point"](t, 0.0, 0.1),
-                kind["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0),
-            )
+            place = kind["geometry_msgs/msg/Point"](t, 0.0, 0.1), kind["geometry_msgs/msg/Quaternion"](*attitude(t))
             message = kind["nav_msgs/msg/Odometry"](
                 kind["std_msgs/msg/Header"](clock, "odom"),
                 "base_link",
@@ -102,6 +100,23 @@ def test_a_jump_of_the_clock_of_a_bag_is_cut_and_told(tmp_path, capsys):
     assert "plot: note: bag: its clock jumps by +172800" in capsys.readouterr().err
     with pytest.warns(RecordingWarning):
         assert from_bag(path, ROBOT).true.time[-1] == pytest.approx(9.95)
+
+
+@pytest.mark.parametrize(("good", "said"), [(1.0, "260 of 280"), (0.0, "280 of 280")])
+def test_odometry_without_an_attitude_is_left_out_and_told(tmp_path, capsys, good, said):
+    unknown = np.nan if good else 0.0
+    path = write_odometry(
+        tmp_path / "bag", lambda t: (t, t), attitude=lambda t: (0, 0, 0, 1.0 if t < good else unknown)
+    )
+    assert main([str(path), "--output", str(tmp_path / "walk.png")]) == 0
+    assert f"{said} messages of simulator/odom have no attitude: they are left out" in capsys.readouterr().err
+
+
+def test_the_robot_of_a_bag_is_the_one_beside_it_and_joints_of_another_are_told(tmp_path, capsys):
+    bag = shutil.copytree(SAMPLE, tmp_path / "bag")
+    shutil.copy(SAMPLE.parents[1] / "config" / "octopod.yaml", bag / "robot.yaml")
+    main([str(bag)])
+    assert "397 of 397 messages of joint_states have no joint of octopod" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
