@@ -11,6 +11,7 @@ from support.allocations import least_growth
 from support.copies import on_a_copy
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics.control.joint_trial import OFFSET
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.ground import AS_FELT
@@ -420,6 +421,28 @@ def test_a_heading_that_cannot_be_held_is_not_made_up_for(follows, turn, yaw, th
             control.command(t, (0.05, 0.0, turn))
             control.step(t)
         assert control.gait.data.state.corrected[2] - turn == pytest.approx(corrects, abs=0.05)
+    control.close()
+
+
+@pytest.mark.parametrize("happens", ["nothing", "a leg is lost", "it falls"])
+def test_a_trial_of_a_locked_joint_ends_at_the_angle_of_its_lock_whatever_happens(happens):
+    control, locked = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS)), WHOLE.locked("RF.femur", 0.4)
+    control.set_morphology(0.0, locked)
+    control.set_following(True)
+    sent, joint = [], ROBOT.part_names.index("RF.femur")
+    for k in range(1000):
+        up = -1.0 if happens == "it falls" and 420 <= k < 700 else 1.0
+        reading = ImuReading(np.diag([1.0, up, up]), (0.0, 0.0, 9.81 * up), (0.0, 0.0, 0.0), None, None)
+        control.imu(0.02 * k, reading)
+        control.command(0.02 * k, (0.05 * (k < 800 or k > 850), 0.0, 0.0))
+        if k == 400:
+            control.try_joint(8.0, "RF.femur")
+        elif k == 420 and happens == "a leg is lost":
+            control.set_morphology(8.4, locked.without("LM"))
+        command = control.step(0.02 * k)
+        if command is not None and joint in command.joints:
+            sent.append(command.positions[command.joints.index(joint)])
+    assert sent[0] == pytest.approx(0.4 + OFFSET) and sent[-20:] == [pytest.approx(0.4)] * 20
     control.close()
 
 
