@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Until when [s] of its trial a foot that was declared lost has which height [m] above the ground; then it is held up.
 # The last 15 % of a tibia are longer than it is deep.
-PUT_DOWN = (1.3, 0.03), (2.8, -0.016), (3.1, 0.03)
+PUT_DOWN = (1.3, 0.03), (2.8, -0.012), (3.1, 0.03)
 PRESSED_FOOT = "pressed foot"  # key of `Gait.report` for the leg whose foot is being pressed down
 # Keys of `gait_state`: whether the robot braces against a push; whether it lies after a fall or is getting up.
 BRACES = "braces against a push"
