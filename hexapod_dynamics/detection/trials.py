@@ -77,7 +77,7 @@ class TriedFoot:
     def _least_load(self, leg: str) -> float:
         """Return by how much [rad] the ground pushes the femur of a foot up that stands, at least.
 
-        That is one and a half times its share of the weight, 3.8 counts of the JetHexa: the feet beside it stand higher.
+        That is 1.5 times its share of the weight, as it stands deeper than the others: 3.8 counts of a JetHexa.
         In simulated trials feet that were there showed 6 counts or more; those with 85 % of the tibia 3.5 at most, with
         half of it 1.5, of play and friction.
         """
