@@ -19,7 +19,7 @@ from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError, parse_number
 from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import launch_process
-from hexapod_dynamics.ros.launch_process import refuse_undeclared, write_file
+from hexapod_dynamics.ros.launch_process import find_missing, refuse_undeclared, write_file
 from hexapod_dynamics.ros.start import LAUNCH_VARIABLE
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, check_session, device_directory, forget_session, make_directory
@@ -223,6 +223,8 @@ def checked(context):
         )
     if given["command_interface"] != "joint_commands" and hardware != "topics":
         raise RuntimeError(f"command_interface:={given['command_interface']} is for hardware:=topics; leave it out")
+    if given["imu_filter"] != "built_in" and (missing := find_missing([given["imu_filter"]])):
+        raise RuntimeError(f"imu_filter:={given['imu_filter']}: {missing}")
     port = checked_port(given["view_port"], given["view"])
     if given["imu"] == "auto":
         given["imu"] = "topic_raw" if hardware == "topics" else "driver"

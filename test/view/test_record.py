@@ -102,9 +102,8 @@ def test_a_jump_of_the_clock_of_a_bag_is_cut_and_told(tmp_path, capsys):
         assert from_bag(path, ROBOT).true.time[-1] == pytest.approx(9.95)
 
 
-@pytest.mark.parametrize(("good", "said"), [(1.0, "260 of 280"), (0.0, "280 of 280")])
-def test_odometry_without_an_attitude_is_left_out_and_told(tmp_path, capsys, good, said):
-    unknown = np.nan if good else 0.0
+@pytest.mark.parametrize(("good", "unknown", "said"), [(1.0, np.nan, "260 of 280"), (0.0, 0.0, "280 of 280")])
+def test_odometry_without_an_attitude_is_left_out_and_told(tmp_path, capsys, good, unknown, said):
     path = write_odometry(
         tmp_path / "bag", lambda t: (t, t), attitude=lambda t: (0, 0, 0, 1.0 if t < good else unknown)
     )
