@@ -68,9 +68,10 @@ class WalkPermit:
     def update_fall(self, fallen: bool, upright: bool) -> None:
         """Process the result of the fall detector: whether the robot has fallen, whether it is upright."""
         if fallen:
+            if not self.fallen:  # who is told to sit after the fall stays so
+                self.sit(False)
             self.fallen = self.waiting = True
             self.by_itself = self._released = False
-            self.sit(False)
         elif upright:
             self.fallen = False
 

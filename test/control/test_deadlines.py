@@ -135,6 +135,15 @@ def test_after_a_fall_nothing_starts_it_before_it_is_upright():
     assert permit.fallen and not permit.by_itself
 
 
+def test_who_is_told_to_sit_after_a_fall_stays_so_over_a_restart_and_a_fall_ends_what_was_before():
+    permit = WalkPermit()
+    for sits in (False, True):
+        permit.sit(True)
+        permit.update_fall(True, False)
+        assert permit.sits == sits
+    assert restarted(permit).seated
+
+
 @pytest.mark.parametrize("again", [lambda permit: permit, restarted], ids=["", "after a restart"])
 def test_upright_again_it_waits_for_a_new_command(again):
     permit = again(fallen())
