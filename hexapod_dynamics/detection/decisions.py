@@ -250,13 +250,13 @@ class DecisionMaker:
                 found[joint] = None
         return found
 
-    def find_own_feet(self, values: Callable[[str], Mapping[str, Value]]) -> list[str]:
-        """Return the legs whose feet this detector has declared lost, by {name: value} of a leg's lost foot."""
-        return [leg for leg in self.robot.leg_names if values(leg).items() <= self.own.items()]
+    def find_own_feet(self, lost: Mapping[str, Hypothesis]) -> list[str]:
+        """Return the legs whose feet this detector has declared lost; lost: that Hypothesis of each leg."""
+        return [leg for leg, what in lost.items() if what.values.items() <= self.own.items()]
 
-    def from_foot(self, time: float, leg: str, values: Mapping[str, Value]) -> list[Decision]:
-        """Restore a leg whose foot this detector declared lost, and which has stood on it; values of the lost foot."""
-        what = Hypothesis(f"{leg} back", dict.fromkeys(values, 1.0))
+    def from_foot(self, time: float, leg: str, lost: Hypothesis) -> list[Decision]:
+        """Restore a leg whose foot this detector declared lost, and which has stood on it."""
+        what = Hypothesis(f"{leg} back", dict.fromkeys(lost.values, 1.0))
         return self.decide(time, "restore", what, 0.99, f"{what.name}: put down, its foot carries", time)
 
     def from_recovered(self, time: float, joint: int) -> list[Decision]:

@@ -86,6 +86,7 @@ class DamageDetector:
         self.decisions = DecisionMaker(robot)
         self._timing = Timing()
         self._leg_loss = SimultaneousLegLoss(self.features)
+        self._lost_feet = {leg: short(robot, leg, STUMP) for leg in robot.leg_names}
         self._recovered, self._trials, self._tried_foot = RecoveredJoints(), Trials(), TriedFoot(robot)
         self._commanded = np.full(robot.joint_count, np.nan)  # last command of each joint [rad]
         self._angle = np.full(robot.joint_count, np.nan)
@@ -210,7 +211,7 @@ class DamageDetector:
             self._timing.ignore(time)
         if self._braces or self._off_its_feet:
             self._tried_foot.forget()
-        if self._braces or self._tried_foot.leg is not None:  # a foot that is put down lifts its corner of the body
+        if self._braces or self._tried_foot.moves:  # a foot that is put down lifts its corner of the body
             self.features.note_brace(time)
             self._braced = True
         self.decisions.drop_ended(time, self.following and self.posterior.is_walking and not self.disturbed)
@@ -265,14 +266,11 @@ class DamageDetector:
     def _is_still(self, leg: int, place: int, since: float) -> bool | None:
         return self.features.is_still(int(self.features.slots[leg, place]), since)
 
-    def _lost_foot(self, leg: str) -> Hypothesis:
-        return short(self.robot, leg, STUMP)
-
     def _explain(self, judgement: Judgement) -> tuple[Hypothesis, str]:
         """Return what the network sees, and how the motion shows it."""
         leg = self.robot.legs[judgement.leg]
         if judgement.kind == LOST:
-            what = self._lost_foot(leg.name)
+            what = self._lost_feet[leg.name]
         else:
             kind, place = divmod(judgement.kind - LIMP, LOCKED - LIMP)
             joint = int(self.features.slots[judgement.leg, place])
@@ -284,7 +282,7 @@ class DamageDetector:
         """Restore what this detector has declared and is intact again: joints that were locked or limp, feet."""
         found, torque_off = [], self.bus_evidence.torque_off(time)
         if leg := self._tried_foot.find_standing(time):
-            found += self.decisions.from_foot(time, leg, self._lost_foot(leg).values)
+            found += self.decisions.from_foot(time, leg, self._lost_feet[leg])
         for joint in self._recovered.find_recovered(time):
             if not torque_off[joint] and (decisions := self.decisions.from_recovered(time, joint)):
                 self._recovered.note_restored(joint)
@@ -330,7 +328,7 @@ class DamageDetector:
             return found[0]
         if self.disturbed or not self.following or time < self._judged_from or not self.posterior.is_walking:
             return None
-        own = self.decisions.find_own_feet(lambda leg: self._lost_foot(leg).values)
+        own = self.decisions.find_own_feet(self._lost_feet)
         if any(self.robot.leg_names[one.leg] not in own for one in self.posterior.list_suspected()):
             return None  # another leg is judged first
         leg = self._trials.choose(time, own)

@@ -50,6 +50,11 @@ class TriedFoot:
         """Begin the trial of a leg (by name) at `time` [s]; femur: its joint (index)."""
         self.leg, self._femur, self._begun, self._readings = leg, femur, time, []
 
+    @property
+    def moves(self) -> bool:
+        """Whether a trial runs: the gait may have refused it."""
+        return self.leg is not None and any(abs(command - self._readings[0][0]) > AWAY for command, _ in self._readings)
+
     def forget(self) -> None:
         """End the trial without a result."""
         self.leg = None

@@ -89,6 +89,6 @@ class FootTrial:
         ]
         if len(standing) >= 3:
             at = np.array(standing)
-            self._ground = np.linalg.lstsq(np.c_[at[:, :2], np.ones(len(at))], at[:, 2])[0]
+            self._ground = np.linalg.lstsq(np.c_[at[:, :2], np.ones(len(at))], at[:, 2], rcond=None)[0]
         kinematics, (x, y) = self._kinematics[str(self.leg)], self._place
         return kinematics.nearest(kinematics.to_leg([x, y, self._ground @ [x, y, 1.0] + height]))[0]

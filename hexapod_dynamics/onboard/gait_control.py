@@ -204,7 +204,7 @@ class GaitControl:
             if self.gait.contact_probe(leg):
                 self._report("info", f"stops and presses the foot of {leg} down, then walks on")
             elif self.foot_trial.start(self._now, leg, self.gait):
-                self._report("info", f"puts {leg} down beside the walk: is its foot there?")
+                self._report("info", f"puts {leg} down for a moment, to learn whether its foot is there")
 
     def try_joint(self, t: float, joint: str) -> None:
         """Command a locked joint (`RF.femur`) beside its lock if the robot walks; else no joint moves."""

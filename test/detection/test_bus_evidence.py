@@ -13,7 +13,7 @@ from support.walks import walking
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
-from hexapod_dynamics.detection.trials import Trials
+from hexapod_dynamics.detection.trials import Trials, TriedFoot
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.simulation import Truth
@@ -256,6 +256,18 @@ def test_what_stays_declared_is_tried_ever_more_rarely_and_another_part_is_not_k
     assert pauses[5:] == pytest.approx(120.0, abs=0.11) and len(pauses) > 6
     assert next(k for k in range(100) if trials.choose(600.0 + 0.1 * k, [4, 7]) == 7) <= 81
     assert trials.choose(620.0, []) is None
+
+
+@pytest.mark.parametrize("pushed, stands", [(0.025, True), (0.006, False)])
+def test_a_foot_that_stands_is_pushed_up_and_a_leg_that_was_not_moved_shows_nothing(pushed, stands):
+    foot, joint = TriedFoot(ROBOT), 7
+    for moved in (0.0, 0.5):
+        foot.begin(0.0, "LR", joint)
+        for k in range(28):
+            down = k > 14
+            foot.add_reading(joint, 0.4 - moved * down + pushed * down, 0.4 - moved * down)
+        assert foot.moves == (moved > 0.0) and foot.find_standing(2.7) is None and foot.leg == "LR"
+        assert foot.find_standing(2.8) == ("LR" if stands and moved else None) and not foot.moves
 
 
 @pytest.mark.parametrize("angles", [[0.7] * 20, [0.7, *[0.4] * 4], [0.7, *np.tile([0.2, 0.7], 10)]])

@@ -141,7 +141,9 @@ def test_a_foot_that_is_lost_is_put_down_and_stays_declared(adaptive, remaining)
     blind.break_parts(WHOLE.broken("LF.tibia", remaining))
     declare_lost(blind, "LF")
     blind.run(12.0)
-    assert [text for _, _, text in blind.onboard.log].count("puts LF down beside the walk: is its foot there?") == 2
+    assert [text for _, _, text in blind.onboard.log].count(
+        "puts LF down for a moment, to learn whether its foot is there"
+    ) == 2
     assert blind.declared == WHOLE.broken("LF.tibia", 0.5) and blind.decisions == []
 
 
