@@ -394,6 +394,7 @@ def test_letting_go_and_stopping_at_once_lets_go(rig, chain):
     wait_until(lambda: not rig.servos.are_holding().any(), what="all let go")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("delay, oldest", [(0.006, 1.0), (0.016, 2.0)])
 def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain, delay, oldest):
     """Answers that come later than `reply_timeout` while poses are sent: each came while another was awaited, for ever.
